@@ -111,6 +111,12 @@ impl Device {
         scale.round()
     }
 
+    /// Whether all times are 0: no bank is ever busy, as on a chip that is served and not paced.
+    #[must_use]
+    pub fn answers_at_once(&self) -> bool {
+        self.profile.timing == thermocline_flash::Timing::default()
+    }
+
     /// A built-in profile by name, or a TOML file.
     ///
     /// # Errors
@@ -295,9 +301,10 @@ impl Device {
         let (timing, rules) = (&self.profile.timing, &self.profile.rules);
         let impossible =
             |what: &str| Err(AssemblyError::Input(format!("device {}: {what}", self.profile.name)));
-        if timing.program() == 0 || timing.erase() == 0 {
+        if !self.answers_at_once() && (timing.program() == 0 || timing.erase() == 0) {
             return impossible(
-                "program_us and erase_us must be above 0: ages are measured in them",
+                "program_us and erase_us must be above 0: ages are measured in them; or all times 0, of a chip \
+                 that answers at once",
             );
         }
         if rules.endurance == 0 {
@@ -364,8 +371,10 @@ mod tests {
         let seven = with(banks(7)).expect("27 blocks in each of 7 banks").profile.geometry;
         assert_eq!((seven.blocks_per_bank, seven.banks), (27, 7));
         let mut dead = device.clone();
+        (dead.profile.timing.erase_setup_ns, dead.profile.timing.erase_ns) = (0, 0);
+        assert!(dead.check().expect_err("no erase time").to_string().contains("program_us"));
         dead.profile.timing = thermocline_flash::Timing::default();
-        assert!(dead.check().expect_err("no times").to_string().contains("program_us"));
+        assert!(dead.answers_at_once() && dead.check().is_ok());
         let message = Device::load("intel-serie2plus-24m").expect_err("no such").to_string();
         assert!(message.contains("did you mean `intel-series2plus-24m`?"), "{message}");
         for (asked, near) in [

@@ -197,6 +197,7 @@ impl LayerPlan {
             reserve: self.watermarks.reserve,
             pages_per_block: geometry.data_pages_per_block(),
             banks: geometry.banks,
+            bank_assignment: self.policy.bank_assignment,
             time_scale: self.time_scale_ns,
             seed,
             future,
@@ -262,6 +263,7 @@ impl LayerPlan {
             start_percent: params.start,
             stop_percent: params.stop,
             wear_gap: (params.gap > 0).then_some(params.gap),
+            free_order: params.free,
             idle_dead_pages: idle
                 .as_ref()
                 .map_or(0, |idle| idle.least_dead().unwrap_or(pages).max(1)),

@@ -205,6 +205,30 @@ fn a_header_page_of_a_nor_chip_is_no_data() {
 }
 
 #[test]
+fn a_chip_that_answers_at_once_is_simulated_as_one() {
+    let folder = folder();
+    let chip = image(&folder, "a.img");
+    let with_times = |ns: &str| {
+        let profile = done(&["dump", &chip, "device"]);
+        let lines = profile.lines().map(|line| match line.split_once('=') {
+            Some((name, _)) if name.contains("_us") => format!("{name}= {ns}\n"),
+            _ => format!("{line}\n"),
+        });
+        common::file(&folder, "device.toml", lines.collect::<String>())
+    };
+    let trace = common::file(&folder, "t.csv", common::csv_trace(2000, 50));
+    let run = |device: &str, clock: &'static str| {
+        let device = device.to_owned();
+        ["run", "--device", &device, "--trace", &trace, "-q", "--clock", clock].map(str::to_owned)
+    };
+    let device = with_times("0.0");
+    let args = run(&device, "arrivals");
+    done(&args.each_ref().map(String::as_str));
+    let args = run(&device, "device");
+    fails(2, &args.each_ref().map(String::as_str), &["all its times are 0", "--clock arrivals"]);
+}
+
+#[test]
 fn a_file_that_is_less_than_a_header_is_told_from_one_that_is_no_image() {
     let folder = folder();
     let chip = image(&folder, "a.img");

@@ -14,7 +14,7 @@ use thermocline_ftl::{
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::Ram;
-use thermocline_policy::dead::Reclaim;
+use thermocline_policy::{dead::Reclaim, nftl::FreeOrder};
 
 struct History {
     geometry: Geometry,
@@ -52,6 +52,8 @@ impl History {
         let start_percent = 5 + draws.below(20);
         let config = Config {
             choice: if draws.one_in(2) { Choice::CostBenefit } else { Choice::Greedy },
+            free_order: [FreeOrder::Fifo, FreeOrder::Lifo, FreeOrder::Lowest]
+                [draws.below(3) as usize],
             start_percent,
             stop_percent: start_percent + draws.below(30),
             wear_gap: (!draws.one_in(3)).then(|| draws.below(5)),

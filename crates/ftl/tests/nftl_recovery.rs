@@ -13,7 +13,7 @@ use thermocline_ftl::{
     nftl::{Choice, Config, Nftl},
 };
 use thermocline_media::{Cut, Faulty, Ram};
-use thermocline_policy::dead::Reclaim;
+use thermocline_policy::{dead::Reclaim, nftl::FreeOrder};
 
 type Chip = Faulty<Ram>;
 
@@ -82,6 +82,8 @@ impl Device {
         let most = (geometry.data_blocks() - 2) * pages;
         let config = Config {
             choice: if draws.one_in(2) { Choice::CostBenefit } else { Choice::Greedy },
+            free_order: [FreeOrder::Fifo, FreeOrder::Lifo, FreeOrder::Lowest]
+                [draws.below(3) as usize],
             start_percent: draws.below(60),
             stop_percent: 60 + draws.below(40),
             wear_gap: (!draws.one_in(4)).then(|| draws.below(3)),

@@ -162,7 +162,7 @@ impl<P: Placement> Log<P> {
                 };
                 let from = BlockId(self.place[lpn.index()] / PAGES);
                 let at = self.program(lpn, stream, now);
-                self.table.copied(BlockId(at / PAGES), 1, from, now);
+                self.table.copied(BlockId(at / PAGES), 1, self.table.stamp(from), now);
                 self.close_if_full(stream);
             }
             for block in victims {

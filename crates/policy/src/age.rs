@@ -14,7 +14,8 @@ choice! {
         Created = "created",
         /// The time a page of it was last superseded, trimmed, inferred to be garbage, or found not to be.
         LastInvalidation = "last-invalidation",
-        /// The time the youngest data in it were written by the host; copies keep their age.
+        /// The time the youngest data in it were written by the host; copies keep their age, where the placement knows it
+        /// (M2, M3, M6), else they are as old as the youngest data of the block they come from.
         Youngest = "youngest",
         /// The time the last page was programmed into it, by the host or as a copy.
         Closed = "closed",

@@ -2,6 +2,8 @@
 
 use alloc::{sync::Arc, vec::Vec};
 
+use crate::bank::BankAssignment;
+
 /// What a policy knows of its device when it is built.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -17,6 +19,8 @@ pub struct Context {
     pub pages_per_block: u32,
     /// Banks that clean by themselves.
     pub banks: u32,
+    /// Which of them a logical page goes to.
+    pub bank_assignment: BankAssignment,
     /// Time scale of age transformations where the user names none, in the run's time unit.
     pub time_scale: f64,
     /// Seed of policies that draw random numbers.
@@ -36,10 +40,17 @@ impl Context {
             reserve: 2,
             pages_per_block: 1,
             banks: 1,
+            bank_assignment: BankAssignment::Static,
             time_scale: 1.0,
             seed: 1,
             future: None,
         }
+    }
+
+    /// Logical pages apart of which a bank's own are: it has each page, or every so many by static assignment.
+    #[must_use]
+    pub fn pages_apart(&self) -> u32 {
+        if self.bank_assignment == BankAssignment::Static { self.banks.max(1) } else { 1 }
     }
 
     /// Erase blocks in a bank: streams have an open block in each, so it is by these that a policy

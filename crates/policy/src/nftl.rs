@@ -1,6 +1,18 @@
 //! The parameters of the block-mapped layer (thesis of Mylavarapu 2008, chapters 1 and 5).
 
-use crate::{PolicyInfo, params};
+use crate::{PolicyInfo, choice, params};
+
+choice! {
+    /// Which erased block is taken next.
+    pub enum FreeOrder {
+        /// The one that waited longest.
+        Fifo = "fifo",
+        /// The one erased last.
+        Lifo = "lifo",
+        /// The lowest number.
+        Lowest = "lowest",
+    }
+}
 
 params! {
     /// Parameters of NFTL.
@@ -12,6 +24,9 @@ params! {
         /// Difference of erase counts beyond which a block is moved for the sake of even wear; 0:
         /// never.
         gap: u32 = 15,
+        /// Which erased block is taken next: the one that waited longest, the one erased last, or the lowest
+        /// number. The thesis does not say.
+        free: FreeOrder = FreeOrder::Fifo,
     }
 }
 

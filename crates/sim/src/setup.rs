@@ -284,6 +284,12 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
         (None, Some(_)) => Clock::Arrivals,
         (None, None) => Clock::Device,
     };
+    if clock == Clock::Device && device.answers_at_once() {
+        return Err(SimError::Usage(format!(
+            "device {}: all its times are 0, so that it has no clock; use ‹clock arrivals›",
+            device.profile.name
+        )));
+    }
     if let (Clock::Arrivals, Input::Trace(trace, _)) = (clock, job.input) {
         trace.has_clock()?;
     }

@@ -24,13 +24,21 @@ fn traffic(source: &mut dyn Source) -> Traffic {
 
 #[test]
 fn the_catalogue_is_complete() {
+    const GENERATED: [&str; 10] = [
+        "sequential",
+        "uniform",
+        "shuffled",
+        "hot-cold",
+        "zipf",
+        "pareto",
+        "normal",
+        "desktop",
+        "zones",
+        "phases",
+    ];
     let names: Vec<_> = all().map(|w| w.syntax.split(':').next().unwrap_or("")).collect();
     let files = Scenario::ALL.map(Scenario::name);
-    assert_eq!(
-        names,
-        [&["sequential", "uniform", "hot-cold", "zipf", "desktop", "zones", "phases"], &files[..]]
-            .concat()
-    );
+    assert_eq!(names, [&GENERATED[..], &files[..]].concat());
     assert!(all().all(|w| !w.summary.is_empty() && !w.when.is_empty() && !w.source.is_empty()));
 }
 

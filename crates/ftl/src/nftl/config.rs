@@ -1,6 +1,6 @@
 //! How an NFTL is set up.
 
-use thermocline_policy::{choice, dead::Reclaim};
+use thermocline_policy::{choice, dead::Reclaim, nftl::FreeOrder};
 
 choice! {
     /// Which pair is folded when blocks run out; the lowest virtual block among equals.
@@ -29,6 +29,8 @@ pub struct Config {
     /// The most by which erase counts may differ before data are moved; nothing is moved for the
     /// sake of wear if `None`.
     pub wear_gap: Option<u32>,
+    /// Which erased block is taken next.
+    pub free_order: FreeOrder,
     /// In idle time pairs with at least this number of dead pages are folded (the thesis' d_Th); none
     /// if 0.
     pub idle_dead_pages: u32,
@@ -50,6 +52,7 @@ impl Config {
             start_percent: 10,
             stop_percent: 20,
             wear_gap: Some(15),
+            free_order: FreeOrder::Fifo,
             idle_dead_pages: 0,
             idle_short_percent: 0,
             reclaim: None,

@@ -1,8 +1,9 @@
-//! Erased blocks: first in, first out, and any one of them on demand.
+//! Erased blocks: the first in an order, and any one of them on demand.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::BlockId;
+use thermocline_policy::{Lowest, nftl::FreeOrder};
 
 /// A queue of blocks by links, so that wear levelling can take one from its midst.
 #[derive(Clone, Debug)]
@@ -12,16 +13,22 @@ pub(super) struct FreeList {
     first: BlockId,
     last: BlockId,
     len: u32,
+    /// Whether what is erased goes to the front.
+    is_stack: bool,
+    /// The blocks by number, where the lowest is taken.
+    lowest: Option<Lowest>,
 }
 
 impl FreeList {
     /// An empty queue for blocks less than `blocks`.
-    pub(super) fn new(blocks: usize) -> Self {
+    pub(super) fn new(blocks: usize, order: FreeOrder) -> Self {
         Self {
             links: vec![(BlockId::NONE, BlockId::NONE); blocks],
             first: BlockId::NONE,
             last: BlockId::NONE,
             len: 0,
+            is_stack: order == FreeOrder::Lifo,
+            lowest: (order == FreeOrder::Lowest).then(|| Lowest::new(blocks)),
         }
     }
 
@@ -29,11 +36,30 @@ impl FreeList {
         self.len
     }
 
-    pub(super) const fn first(&self) -> Option<BlockId> {
-        if self.len == 0 { None } else { Some(self.first) }
+    /// The block to be taken next.
+    pub(super) fn first(&self) -> Option<BlockId> {
+        match &self.lowest {
+            Some(lowest) => lowest.lowest().map(BlockId),
+            None => (self.len > 0).then_some(self.first),
+        }
     }
 
+    /// A block was erased.
+    pub(super) fn push(&mut self, block: BlockId) {
+        if !self.is_stack || self.len == 0 {
+            return self.push_back(block);
+        }
+        self.links[block.index()] = (BlockId::NONE, self.first);
+        self.links[self.first.index()].0 = block;
+        self.first = block;
+        self.len += 1;
+    }
+
+    /// A block is the last to be taken, by any order but that of numbers.
     pub(super) fn push_back(&mut self, block: BlockId) {
+        if let Some(lowest) = &mut self.lowest {
+            lowest.insert(block.0);
+        }
         self.links[block.index()] = (self.last, BlockId::NONE);
         match self.last {
             BlockId::NONE => self.first = block,
@@ -45,6 +71,9 @@ impl FreeList {
 
     /// Takes out a block that is in the queue.
     pub(super) fn remove(&mut self, block: BlockId) {
+        if let Some(lowest) = &mut self.lowest {
+            lowest.remove(block.0);
+        }
         let (before, behind) = self.links[block.index()];
         match before {
             BlockId::NONE => self.first = behind,
@@ -57,9 +86,9 @@ impl FreeList {
         self.len -= 1;
     }
 
-    /// The blocks in the order in which they will be taken.
+    /// All blocks, from the front of the queue.
     pub(super) fn iter(&self) -> impl Iterator<Item = BlockId> + Clone {
-        core::iter::successors(self.first(), |block| {
+        core::iter::successors((self.len > 0).then_some(self.first), |block| {
             Some(self.links[block.index()].1).filter(|next| *next != BlockId::NONE)
         })
     }

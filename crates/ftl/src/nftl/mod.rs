@@ -154,7 +154,7 @@ impl<C: Condition> Nftl<C> {
             pairs: vec![Pair::EMPTY; virtual_blocks as usize],
             index: Index::new(virtual_blocks, pages, config.choice, config.leaves_dead_blocks()),
             owner: vec![NOBODY; blocks],
-            free: FreeList::new(blocks),
+            free: FreeList::new(blocks, config.free_order),
             wear: config.wear_gap.map(|gap| Wear::new(blocks, gap)),
             levels: Levels::new(&config, usable, pages),
             counters: Counters::default(),

@@ -79,7 +79,7 @@ impl<C: Condition> Nftl<C> {
             Ok(()) => {
                 self.counters.erases += 1;
                 self.erased = true;
-                self.free.push_back(block);
+                self.free.push(block);
                 if let Some(wear) = &mut self.wear {
                     wear.erased(block, before, self.chip.erase_count(block));
                 }

@@ -3,6 +3,10 @@
 //! Nothing is changed before the page is programmed: until then the old copy is the current one. The
 //! old copy is looked up after a page was found for the new one, for cleaning may just have moved it
 //! (CAT paper, Figure 3).
+//!
+//! The DAC paper's Figure 2 invalidates before it allocates. Cleaning between the two would take the old copy for garbage
+//! and erase it while the new one is not programmed: a power loss then loses data that were acknowledged. The crash test
+//! `whatever_was_flushed_is_there_after_any_cut` fails where the order is that.
 
 use thermocline_flash::{Chip, Flash, FlashError, Lpn};
 use thermocline_policy::placement::{HotPages, PageState, Placement, Write};

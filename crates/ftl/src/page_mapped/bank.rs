@@ -345,11 +345,24 @@ impl Bank {
         }
     }
 
-    /// The table learns of the survivors of `victim` that a stream's open block took.
+    /// Whether it matters when the host wrote the survivors that are being copied.
+    #[inline(always)]
+    pub(super) fn dates_copies(&self) -> bool {
+        self.blocks.ages_by_data()
+    }
+
+    /// The host wrote the youngest of the copies that a stream's open block took last at this time.
+    pub(super) fn date(&mut self, stream: usize, youngest: u64) {
+        self.open[stream].date(youngest);
+    }
+
+    /// The table learns of the survivors of `victim` that a stream's open block took. Where the placement does not know
+    /// when the host wrote them, they count as old as `victim`.
     pub(super) fn count_copied(&mut self, stream: usize, victim: BlockId, now: u64) {
         let open = &mut self.open[stream];
-        let copied = open.count();
-        self.blocks.copied(open.block(), copied, victim, now);
+        let (copied, youngest) = (open.count(), open.take_youngest());
+        let youngest = youngest.unwrap_or_else(|| self.blocks.stamp(victim));
+        self.blocks.copied(open.block(), copied, youngest, now);
     }
 
     /// The same of all streams.
@@ -427,7 +440,8 @@ impl Bank {
 
     /// `moved` pages of `fresh` are in `worn`.
     pub(super) fn copied_in_place(&mut self, fresh: BlockId, worn: BlockId, moved: u32) {
-        self.blocks.copied(worn, moved, fresh, self.blocks.stamp(fresh));
+        let stamp = self.blocks.stamp(fresh);
+        self.blocks.copied(worn, moved, stamp, stamp);
     }
 
     /// All of `fresh` that can be read is in `worn`, which takes its place in the index.

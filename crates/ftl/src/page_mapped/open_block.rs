@@ -36,6 +36,8 @@ pub(super) struct OpenBlock {
     first_slot: u32,
     /// When the host wrote the last of those not counted yet.
     last: u64,
+    /// When it wrote the youngest of the copies not counted yet, where the placement knows.
+    youngest: Option<u64>,
 }
 
 impl OpenBlock {
@@ -48,6 +50,7 @@ impl OpenBlock {
             first: Ppn::NONE,
             first_slot: 0,
             last: 0,
+            youngest: None,
         }
     }
 
@@ -61,6 +64,7 @@ impl OpenBlock {
             first: shape.data_page(block, 0),
             first_slot: shape.first_slot(block) as u32,
             last: 0,
+            youngest: None,
         }
     }
 
@@ -143,6 +147,16 @@ impl OpenBlock {
     /// When the host wrote the last of the pages not counted yet.
     pub(super) const fn last_written(&self) -> u64 {
         self.last
+    }
+
+    /// The host wrote the youngest of the copies taken last at this time.
+    pub(super) fn date(&mut self, youngest: u64) {
+        self.youngest = self.youngest.max(Some(youngest));
+    }
+
+    /// When it wrote the youngest of the copies that are being counted.
+    pub(super) const fn take_youngest(&mut self) -> Option<u64> {
+        self.youngest.take()
     }
 
     /// The pages programmed and not counted in the table of blocks yet; they count as counted now.

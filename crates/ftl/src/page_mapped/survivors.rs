@@ -382,6 +382,14 @@ fn copy_run<C: Chip, P: Placement>(
         let done = Run::of(run.lpns, run.words, 0, copied);
         tables.point_run(done.lpns, to);
         tables.set_words(P::Page::KEPT, done.words, to);
+        if home.dates_copies() {
+            let words = (0..).map(|i| done.word(i));
+            let written = done.lpns.iter().zip(words);
+            let dates = written.filter_map(|(&lpn, word)| placement.last_written_word(lpn, word));
+            if let Some(youngest) = dates.max() {
+                home.date(s, youngest);
+            }
+        }
         if let Some(pages) = placement.hot_pages() {
             let hot = done.lpns.iter().filter(|lpn| pages.is_hot(**lpn)).count();
             home.warm(home.open(s).block(), hot as i32);
@@ -422,6 +430,11 @@ fn move_alone<C: Chip>(
             return Ok(());
         }
         parts.point(lpn, word, to);
+        if parts.banks[bank].dates_copies()
+            && let Some(written) = parts.placement.last_written_word(lpn, word)
+        {
+            parts.banks[bank].date(s, written);
+        }
         if parts.placement.is_hot(lpn) {
             let home = &mut parts.banks[bank];
             home.warm(home.open(s).block(), 1);

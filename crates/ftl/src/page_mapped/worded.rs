@@ -21,6 +21,9 @@ pub(super) trait Worded: Streams {
     /// See [`Placement::spilt`]; returns the new word.
     fn spilt_word(&mut self, lpn: Lpn, word: u64, stream: u8, now: u64) -> u64;
 
+    /// See [`Placement::last_written`].
+    fn last_written_word(&self, lpn: Lpn, word: u64) -> Option<u64>;
+
     /// See [`Placement::save`].
     fn saved(&self, lpn: Lpn, word: u64) -> u16;
 
@@ -64,6 +67,11 @@ impl<P: Placement> Worded for P {
 
     fn spilt_word(&mut self, lpn: Lpn, word: u64, stream: u8, now: u64) -> u64 {
         changed(word, |page| self.spilt(page, lpn, stream, now))
+    }
+
+    #[inline(always)]
+    fn last_written_word(&self, lpn: Lpn, word: u64) -> Option<u64> {
+        self.last_written(P::Page::from_word(word), lpn)
     }
 
     #[inline(always)]

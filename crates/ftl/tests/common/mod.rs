@@ -192,11 +192,10 @@ impl Setup {
             blocks: self.geometry.blocks(),
             pages_per_block: self.geometry.data_pages_per_block(),
             banks: self.geometry.banks,
+            bank_assignment: self.config.bank_assignment,
             time_scale: self.time_scale,
             seed: self.seed,
-            system_blocks: 0,
-            reserve: 2,
-            future: None,
+            ..Context::smallest()
         }
     }
 

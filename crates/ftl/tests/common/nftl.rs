@@ -7,6 +7,7 @@ use thermocline_ftl::{
     Counters,
     nftl::{Choice, Config},
 };
+use thermocline_policy::nftl::FreeOrder;
 
 /// What a page of a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +91,14 @@ impl Reference {
         })
     }
 
+    fn take_free(&mut self) -> Option<usize> {
+        if self.config.free_order == FreeOrder::Lowest {
+            let at = (0..self.free.len()).min_by_key(|&at| self.free[at])?;
+            return self.free.remove(at);
+        }
+        self.free.pop_front()
+    }
+
     fn blocks_of(&self, v: usize) -> Vec<usize> {
         [self.virtuals[v].primary, self.virtuals[v].replacement].into_iter().flatten().collect()
     }
@@ -160,7 +169,10 @@ impl Reference {
             Block { pages: vec![Page::Free; self.pages], erases: self.blocks[b].erases + 1 };
         self.counters.erases += 1;
         self.erased = true;
-        self.free.push_back(b);
+        match self.config.free_order {
+            FreeOrder::Lifo => self.free.push_front(b),
+            FreeOrder::Fifo | FreeOrder::Lowest => self.free.push_back(b),
+        }
     }
 
     fn append(&mut self, b: usize, lpn: u32) {
@@ -213,7 +225,7 @@ impl Reference {
         self.counters.folds += 1;
         self.counters.victims += 1;
         self.counters.victims_valid += self.live(v) as u64;
-        let target = self.free.pop_front().expect("a free block");
+        let target = self.take_free().expect("a free block");
         let lpns = self.survivors(v, None, merged);
         self.put_all(target, &lpns, true, merged);
         for b in self.blocks_of(v) {
@@ -271,7 +283,7 @@ impl Reference {
     }
 
     fn take(&mut self) -> Result<usize, Full> {
-        if self.free.len() < 2 { Err(Full) } else { self.free.pop_front().ok_or(Full) }
+        if self.free.len() < 2 { Err(Full) } else { self.take_free().ok_or(Full) }
     }
 
     fn put(&mut self, lpn: u32, now: u64) -> Result<(), Full> {

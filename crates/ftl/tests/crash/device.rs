@@ -248,9 +248,7 @@ impl World {
             pages_per_block: self.geometry.data_pages_per_block(),
             time_scale: 100.0,
             seed: 1,
-            system_blocks: 0,
-            reserve: 2,
-            future: None,
+            ..Context::smallest()
         }
     }
 

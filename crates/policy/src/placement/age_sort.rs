@@ -62,6 +62,11 @@ impl Placement for AgeSort {
         self.scratch.descending(survivors, |_, Written(last)| last);
         Answer::Together(0)
     }
+
+    #[inline(always)]
+    fn last_written(&self, Written(last): Written, _: Lpn) -> Option<u64> {
+        Some(last)
+    }
 }
 
 impl Registered for AgeSort {

@@ -3,7 +3,7 @@
 
 use thermocline_flash::Lpn;
 
-use super::{Cleaning, HostWrite, Placement, Registered, Streams};
+use super::{Cleaning, Found, HostWrite, Placement, Registered, Streams};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
 const HOT: u8 = 0;
@@ -28,7 +28,7 @@ impl Streams for BlockSplit {
 }
 
 impl Placement for BlockSplit {
-    /// The update count.
+    /// Times written: the updates, and the first write, which is none. 0 of a page without data.
     type Page = u32;
 
     #[inline(always)]
@@ -41,22 +41,30 @@ impl Placement for BlockSplit {
         HOT
     }
 
+    fn filled(&mut self, writes: &mut u32, _: Lpn, _: u64) {
+        *writes = 1;
+    }
+
     #[inline(always)]
-    fn written(&mut self, count: &mut u32, _: Lpn, _: u64) {
-        if *count < u32::MAX {
-            *count += 1;
-            self.total += 1;
+    fn written(&mut self, writes: &mut u32, _: Lpn, _: u64) {
+        if *writes < u32::MAX {
+            self.total += u64::from(*writes > 0);
+            *writes += 1;
         }
     }
 
-    fn trimmed(&mut self, count: u32, _: Lpn) {
-        self.total -= u64::from(count);
+    fn trimmed(&mut self, writes: u32, _: Lpn) {
+        self.total -= u64::from(writes.saturating_sub(1));
     }
 
     #[inline(always)]
-    fn survivor(&mut self, count: &mut u32, _: Lpn, _: u64) -> u8 {
-        // count > total / mapped, without the division
-        if u64::from(*count) * self.mapped > self.total { HOT } else { COLD }
+    fn survivor(&mut self, writes: &mut u32, _: Lpn, _: u64) -> u8 {
+        // updates > total / mapped, without the division
+        if u64::from(writes.saturating_sub(1)) * self.mapped > self.total { HOT } else { COLD }
+    }
+
+    fn restore(&mut self, writes: &mut u32, _: &Found) {
+        *writes = 1;
     }
 }
 

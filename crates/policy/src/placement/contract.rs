@@ -20,6 +20,7 @@
 //! | `written` | the page is being written; its block was allocated |
 //! | `trimmed` | the page holds no data any more |
 //! | `spilt` | the survivor asked about last went to another stream, because there was no free block |
+//! | `last_written` | when the host wrote a survivor last, where blocks' ages count from the youngest data |
 //! | `save` | sixteen bits to store beside a page that is being programmed |
 //! | `restore` | a page was found when the tables were rebuilt: its block's stream, what was saved, when it was programmed |
 //! | `prefetch` | a page will be asked about soon: prefetch the cache line of its row in a table |
@@ -440,6 +441,14 @@ pub trait Placement: Streams + Sized {
     /// survivors are asked about one by one, goes to `stream` instead.
     fn spilt(&mut self, page: &mut Self::Page, lpn: Lpn, stream: u8, now: u64) {
         let _ = (page, lpn, stream, now);
+    }
+
+    /// When the host wrote a page last, if that is known. Where blocks' ages count from the youngest data, a block of
+    /// such survivors is as old as the youngest of them; of others, as old as the block they come from.
+    #[inline(always)]
+    fn last_written(&self, page: Self::Page, lpn: Lpn) -> Option<u64> {
+        let _ = (page, lpn);
+        None
     }
 
     /// What it wants to find again beside a page that is being programmed, should the tables be lost.

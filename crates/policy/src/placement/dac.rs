@@ -13,13 +13,23 @@ use alloc::{vec, vec::Vec};
 use thermocline_flash::{Lpn, prefetch};
 
 use super::{Answer, Cleaning, Found, HostWrite, Placement, Registered, Streams, Survivors};
-use crate::{Args, Context, ParamError, PolicyInfo, Ticks, params, params::within};
+use crate::{Args, Context, ParamError, PolicyInfo, Ticks, choice, params, params::within};
 
 /// The coldest region, where new data begin; region and stream are one number.
 const BOTTOM: u8 = 0;
 /// Of a page that holds no data, or data that were written as read-only.
 const NOWHERE: u8 = 31;
 const MOST_REGIONS: u32 = 16;
+
+choice! {
+    /// What a threshold holds back.
+    pub enum HoldsBack {
+        /// Pages old to their region do not rise, and pages young to it do not sink.
+        Both = "both",
+        /// Pages young to their region do not sink; every updated page rises.
+        Sinking = "sinking",
+    }
+}
 
 params! {
     /// Parameters of [`Dac`].
@@ -29,6 +39,8 @@ params! {
         /// Time in its region up to which an updated page rises, and after which a cleaned one
         /// sinks; none: always.
         threshold: Option<Ticks> = None,
+        /// What the threshold holds back: rising and sinking, or sinking alone.
+        holds: HoldsBack = HoldsBack::Both,
     }
 }
 
@@ -50,7 +62,12 @@ enum Pages {
     /// Nothing; the region below that of the victim.
     Nothing { below: u8 },
     /// Its region and the time it came there.
-    Stamped { words: Vec<Word>, threshold: u64 },
+    Stamped {
+        words: Vec<Word>,
+        threshold: u64,
+        /// Age in its region up to which an updated page rises.
+        rises: u64,
+    },
 }
 
 /// A region in the upper bits, a time in the others. Times wrap around: in nanoseconds an age is
@@ -79,12 +96,14 @@ impl Word {
 }
 
 impl Dac {
-    fn new(logical_pages: u32, regions: u8, threshold: Option<Ticks>) -> Self {
+    fn new(logical_pages: u32, regions: u8, threshold: Option<Ticks>, holds: HoldsBack) -> Self {
         let count = logical_pages as usize;
         let pages = match threshold {
             None => Pages::Nothing { below: BOTTOM },
             Some(threshold) => {
-                Pages::Stamped { words: vec![Word::new(NOWHERE, 0); count], threshold: threshold.0 }
+                let rises = if holds == HoldsBack::Both { threshold.0 } else { u64::MAX };
+                let words = vec![Word::new(NOWHERE, 0); count];
+                Pages::Stamped { words, threshold: threshold.0, rises }
             }
         };
         Self { top: regions - 1, pages, decided: NOWHERE, came: (Lpn::NONE, Word::new(NOWHERE, 0)) }
@@ -125,9 +144,9 @@ impl Placement for Dac {
                 let region = write.old().map_or(NOWHERE, |old| old.stream);
                 (if region <= self.top { region } else { NOWHERE }, true)
             }
-            Pages::Stamped { words, threshold } => {
+            Pages::Stamped { words, rises, .. } => {
                 let word = words[write.lpn().index()];
-                (word.region(), word.age(write.now()) < *threshold)
+                (word.region(), word.age(write.now()) < *rises)
             }
         };
         self.decided = match region {
@@ -158,7 +177,7 @@ impl Placement for Dac {
     fn survivor(&mut self, (): &mut (), lpn: Lpn, now: u64) -> u8 {
         match &mut self.pages {
             Pages::Nothing { below } => *below,
-            Pages::Stamped { words, threshold } => {
+            Pages::Stamped { words, threshold, .. } => {
                 let word = &mut words[lpn.index()];
                 let region = word.region();
                 self.came = (lpn, *word);
@@ -222,6 +241,6 @@ impl Registered for Dac {
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = DacParams::read(args)?;
         let regions = within("regions", p.regions, 1..=MOST_REGIONS)? as u8;
-        Ok(Self::new(context.logical_pages, regions, p.threshold))
+        Ok(Self::new(context.logical_pages, regions, p.threshold, p.holds))
     }
 }

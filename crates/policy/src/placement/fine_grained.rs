@@ -10,11 +10,21 @@ use super::{
 use crate::{
     Args, Context, ParamError, PolicyInfo, Ticks,
     age::{Shape, Transform},
-    params,
+    choice, params,
 };
 
 const HOT: u8 = 0;
 const COLD: u8 = 1;
+
+choice! {
+    /// Which pages the mean hot degree is of.
+    pub enum MeanOf {
+        /// All that hold data.
+        All = "all",
+        /// Those that were updated.
+        Updated = "updated",
+    }
+}
 
 params! {
     /// Parameters of [`FineGrained`].
@@ -25,6 +35,8 @@ params! {
         /// Up to this number of logical pages the mean hot degree is recomputed page by page; beyond,
         /// by epochs of the last write, within 0.5 %.
         exact: u32 = 8192,
+        /// Whether pages that were never updated count in the mean.
+        mean: MeanOf = MeanOf::All,
     }
 }
 
@@ -34,6 +46,7 @@ pub struct FineGrained {
     hotness: Hotness,
     /// The mean hot degree at the last cleaning.
     bar: Bar,
+    mean: MeanOf,
 }
 
 impl Streams for FineGrained {
@@ -48,7 +61,11 @@ impl Streams for FineGrained {
 
     fn cleaning(&mut self, victim: &Cleaning) {
         if victim.valid > 0 {
-            let mean = self.hotness.mean(victim.mapped, victim.now);
+            let pages = match self.mean {
+                MeanOf::All => victim.mapped,
+                MeanOf::Updated => self.hotness.updated(),
+            };
+            let mean = self.hotness.mean(pages, victim.now);
             self.bar = self.hotness.bar(mean, victim.now);
         }
     }
@@ -85,6 +102,11 @@ impl Placement for FineGrained {
         if self.hotness.exceeds(lpn, *page, self.bar.at(now)) { HOT } else { COLD }
     }
 
+    #[inline(always)]
+    fn last_written(&self, page: u64, lpn: Lpn) -> Option<u64> {
+        Some(self.hotness.last_written(lpn, page))
+    }
+
     /// The update count.
     #[inline(always)]
     fn save(&self, page: u64, lpn: Lpn) -> u16 {
@@ -110,6 +132,6 @@ impl Registered for FineGrained {
         let p = FineGrainedParams::read(args)?;
         let transform = Transform::new(Shape::Log, p.tau, context.time_scale, 0.0);
         let hotness = Hotness::new(context.logical_pages, transform, p.exact);
-        Ok(Self { bar: hotness.bar(0.0, 0), hotness })
+        Ok(Self { bar: hotness.bar(0.0, 0), hotness, mean: p.mean })
     }
 }

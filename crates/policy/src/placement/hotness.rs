@@ -33,6 +33,8 @@ pub(super) struct Hotness {
     beyond: History,
     transform: Transform,
     mean: Mean,
+    /// Pages that hold data and were updated.
+    updated: u32,
 }
 
 /// What the mean is worked out from.
@@ -63,12 +65,12 @@ impl Hotness {
         } else {
             Mean::ByPage(vec![Updates::default(); logical_pages as usize])
         };
-        Self { beyond: History::none(logical_pages), transform, mean }
+        Self { beyond: History::none(logical_pages), transform, mean, updated: 0 }
     }
 
     /// Hot degrees for sorting only: nobody asks for the mean.
     pub(super) const fn sorting(logical_pages: u32, transform: Transform) -> Self {
-        Self { beyond: History::none(logical_pages), transform, mean: Mean::Unknown }
+        Self { beyond: History::none(logical_pages), transform, mean: Mean::Unknown, updated: 0 }
     }
 
     /// The word of a page that has these updates from now on.
@@ -79,30 +81,34 @@ impl Hotness {
     }
 
     pub(super) fn filled(&mut self, lpn: Lpn, now: u64) -> u64 {
-        self.keep(lpn, Updates { written: now, count: 0 })
+        self.keep(lpn, Updates { written: now, count: 1 })
     }
 
     #[inline(always)]
     pub(super) fn written(&mut self, lpn: Lpn, word: u64, now: u64) -> u64 {
         let Updates { written, count } = self.beyond.unpack(lpn, word);
-        if let Mean::ByEpoch(epochs) = &mut self.mean {
-            epochs.moved(written, count, now);
+        if let Mean::ByEpoch(epochs) = &mut self.mean
+            && count > 0
+        {
+            epochs.moved(written, updates(count), now);
         }
+        self.updated += u32::from(count == 1);
         self.keep(lpn, Updates { written: now, count: count.saturating_add(1) })
     }
 
     pub(super) fn trimmed(&mut self, lpn: Lpn, word: u64) {
         let Updates { written, count } = self.beyond.unpack(lpn, word);
         if let Mean::ByEpoch(epochs) = &mut self.mean {
-            epochs.forgot(written, count);
+            epochs.forgot(written, updates(count));
         }
+        self.updated -= u32::from(count > 1);
         self.mean.changed(lpn, Updates::default());
     }
 
     /// The update count, as far as it fits beside a page.
     #[inline(always)]
     pub(super) fn note(&self, lpn: Lpn, word: u64) -> u16 {
-        self.beyond.unpack(lpn, word).count.min(u32::from(u16::MAX)) as u16
+        updates(self.beyond.unpack(lpn, word).count).min(u32::from(u16::MAX)) as u16
     }
 
     /// A page with that count was found on the chip.
@@ -110,13 +116,25 @@ impl Hotness {
         if let Mean::ByEpoch(epochs) = &mut self.mean {
             epochs.found(time, u32::from(note));
         }
-        self.keep(lpn, Updates { written: time, count: u32::from(note) })
+        self.updated += u32::from(note > 0);
+        self.keep(lpn, Updates { written: time, count: u32::from(note) + 1 })
+    }
+
+    /// When the host wrote a page last.
+    #[inline]
+    pub(super) fn last_written(&self, lpn: Lpn, word: u64) -> u64 {
+        self.beyond.unpack(lpn, word).written
     }
 
     /// The hot degree of a page.
     #[inline]
     pub(super) fn degree(&self, lpn: Lpn, word: u64, now: u64) -> f64 {
         degree(self.beyond.unpack(lpn, word), &self.transform, now)
+    }
+
+    /// Pages that hold data and were updated.
+    pub(super) const fn updated(&self) -> u32 {
+        self.updated
     }
 
     /// The bar of a mean hot degree.
@@ -129,10 +147,11 @@ impl Hotness {
     #[inline(always)]
     pub(super) fn exceeds(&self, lpn: Lpn, word: u64, bar: &Bar) -> bool {
         let page = self.beyond.unpack(lpn, word);
-        let reach = bar.reach(page.count);
+        let updates = updates(page.count);
+        let reach = bar.reach(updates);
         let beyond = float(bar.now.saturating_sub(page.written)) + bar.tau - reach;
         // Hot or not is a coin toss that no branch should wait for; close calls are rare.
-        let is_clear = beyond.abs() >= reach * MARGIN && page.count < COUNTS;
+        let is_clear = beyond.abs() >= reach * MARGIN && updates < COUNTS;
         if is_clear { beyond < 0.0 } else { self.is_above(page, bar) }
     }
 
@@ -157,13 +176,20 @@ impl Hotness {
     }
 }
 
-/// The hot degree of a page with these updates.
+/// The updates of a page that was written so often: all but the first. It was never written where it holds no data.
+#[inline(always)]
+const fn updates(writes: u32) -> u32 {
+    writes.saturating_sub(1)
+}
+
+/// The hot degree of a page written so often, and last then.
 #[inline(always)]
 fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) -> f64 {
-    if count == 0 {
+    let updates = updates(count);
+    if updates == 0 {
         return 0.0;
     }
-    f64::from(count) / transform.apply(now.saturating_sub(written))
+    f64::from(updates) / transform.apply(now.saturating_sub(written))
 }
 
 /// A hot degree to be exceeded at one time. A page with this number of updates exceeds it where

@@ -77,6 +77,11 @@ impl Placement for TimesSort {
         Answer::Together(0)
     }
 
+    #[inline(always)]
+    fn last_written(&self, page: u64, lpn: Lpn) -> Option<u64> {
+        Some(self.hotness.last_written(lpn, page))
+    }
+
     /// The update count.
     #[inline(always)]
     fn save(&self, page: u64, lpn: Lpn) -> u16 {

@@ -121,19 +121,26 @@ impl Costs {
         ratio.num * wear / ratio.den
     }
 
-    /// The cost of a block at an age factor.
+    /// The weight of a block as numerator and denominator.
     #[inline(always)]
-    pub fn cost(&self, block: u32, valid: u32, age: f64) -> f64 {
+    pub fn fraction(&self, block: u32, valid: u32) -> (f64, f64) {
         let ratio = &self.ratios[valid as usize];
         let num = match &self.factor {
             Factor::None => ratio.num,
             Factor::Wear(wear) => ratio.num * wear[block as usize],
             Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
         };
+        (num, ratio.den)
+    }
+
+    /// The cost of a block at an age factor.
+    #[inline(always)]
+    pub fn cost(&self, block: u32, valid: u32, age: f64) -> f64 {
+        let (num, den) = self.fraction(block, valid);
         if num == 0.0 {
             return 0.0; // nothing to copy, or never worn: the age may be 0 too
         }
-        num / (ratio.den * age)
+        num / (den * age)
     }
 
     /// The least number of valid pages at which a block with that factor of wear costs more than 0.

@@ -23,7 +23,7 @@
 
 use alloc::{vec, vec::Vec};
 
-use super::tree::{Costs, NO_BLOCK, SLACK};
+use super::tree::{Costs, NO_BLOCK, SLACK, is_better};
 use crate::lowest::Lowest;
 
 /// What a search needs to know beside ages and costs.
@@ -290,12 +290,13 @@ impl Lists {
             least = self.search_row(row as usize, least, costs, near);
         }
         // The lowest number among equals, and what roundings may have put behind a head.
-        let (mut best, mut best_cost) = (NO_BLOCK, f64::INFINITY);
+        let mut best = None;
         for &(mut cost, list) in &*near {
             let List { mut stamp, first: mut block, .. } = self.lists[list];
+            let mut age = costs.age(stamp);
             while cost * SLACK <= least {
-                if cost < best_cost || (cost == best_cost && block < best) {
-                    (best, best_cost) = (block, cost);
+                if is_better(costs, (block, cost, age), best) {
+                    best = Some((block, cost, age));
                 }
                 block = self.links[block as usize].next;
                 if block == NO_BLOCK {
@@ -303,11 +304,12 @@ impl Lists {
                 }
                 if stamps[block as usize] != stamp {
                     stamp = stamps[block as usize];
-                    cost = costs.cost(block, costs.age(stamp));
+                    age = costs.age(stamp);
+                    cost = costs.cost(block, age);
                 }
             }
         }
-        (best != NO_BLOCK).then_some(best)
+        best.map(|(block, ..)| block)
     }
 
     /// The least cost of the heads of a row, or `least`; notes the lists that come close to it.

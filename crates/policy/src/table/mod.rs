@@ -174,8 +174,16 @@ impl BlockTable {
         self.view.columns.stamps[at] = stamp;
     }
 
-    /// Pages of an open block were filled with survivors of `victim`. No pages: no block needed.
-    pub fn copied(&mut self, block: BlockId, pages: u32, victim: BlockId, now: u64) {
+    /// Whether a block's age counts from the youngest data in it.
+    #[inline(always)]
+    #[must_use]
+    pub fn ages_by_data(&self) -> bool {
+        self.age_source == Some(AgeSource::Youngest)
+    }
+
+    /// Pages of an open block were filled with survivors, of which the host wrote the youngest at `youngest`, or not
+    /// later. No pages: no block needed.
+    pub fn copied(&mut self, block: BlockId, pages: u32, youngest: u64, now: u64) {
         if pages == 0 {
             return;
         }
@@ -184,10 +192,7 @@ impl BlockTable {
         let Columns { blocks, stamps, .. } = &mut self.view.columns;
         blocks[at].valid += pages;
         match source {
-            Some(AgeSource::Youngest) => {
-                let of_victim = stamps[(victim.0 - self.view.first) as usize];
-                stamps[at] = stamps[at].max(of_victim);
-            }
+            Some(AgeSource::Youngest) => stamps[at] = stamps[at].max(youngest),
             Some(AgeSource::Closed) => stamps[at] = now,
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! The search for the candidate of least cost, with the scratch space it needs.
 
-use core::ops::Range;
+use core::{cmp::Ordering, ops::Range};
 
 use thermocline_flash::{BlockId, prefetch};
 
@@ -78,6 +78,18 @@ impl<T: Ages> Costs for Aged<'_, T> {
     fn cost(&self, block: u32, age: f64) -> f64 {
         self.columns.costs.cost(block, self.columns.blocks[block as usize].valid, age)
     }
+    #[cold]
+    #[inline(never)]
+    fn order(&self, a: (u32, f64), b: (u32, f64)) -> Ordering {
+        let terms = |(block, age): (u32, f64)| {
+            let (num, den) =
+                self.columns.costs.fraction(block, self.columns.blocks[block as usize].valid);
+            (num, den, age)
+        };
+        let ((num, den, age), (other_num, other_den, other_age)) = (terms(a), terms(b));
+        let (this, other) = (product(num * other_den, other_age), product(other_num * den, age));
+        this.0.total_cmp(&other.0).then(this.1.total_cmp(&other.1))
+    }
     #[inline(always)]
     fn stamp(&self, block: u32) -> Option<u64> {
         let b = self.columns.blocks.get(block as usize)?;
@@ -90,4 +102,11 @@ impl<T: Ages> Weights for Aged<'_, T> {
     fn weight(&self, valid: u32, wear: f64) -> f64 {
         self.columns.costs.weight_by_wear(valid, wear)
     }
+}
+
+/// A product, and what its rounding left out.
+fn product(a: f64, b: f64) -> (f64, f64) {
+    let rounded = a * b;
+    // A zero without its sign.
+    (rounded, libm::fma(a, b, -rounded) + 0.0)
 }

@@ -17,8 +17,8 @@
 //! leaf's parent and, nearly always, stops there. Subtrees are looked into again only when a block
 //! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
 //!
-//! Ties are exact: a cost is one rounded division of exact integers, so equal fractions are equal numbers, and the lowest
-//! block number wins. The papers' degree of uneven wearing depends on that. Bounds need no logarithm: a polynomial through the
+//! Ties are exact: costs that differ by no more than roundings are compared as products without a division, to the last
+//! bit, and among equals the lowest block number wins. The papers' degree of uneven wearing depends on that. Bounds need no logarithm: a polynomial through the
 //! mantissa takes its place, never too small and at most a millionth too large.
 //!
 //! Lists by valid pages, sorted by age, were here before. A block enters its next list with an old stamp, so each list needed an
@@ -26,7 +26,7 @@
 //! bytes for sixteen slots whatever the pages of a block.
 
 use alloc::{vec, vec::Vec};
-use core::ops::Range;
+use core::{cmp::Ordering, ops::Range};
 
 use thermocline_flash::prefetch;
 
@@ -57,7 +57,7 @@ pub(super) struct Node {
     /// The block of that weight, the lowest number among equals.
     pub champion: u32,
     /// The terms that weight is made of, or [`MIXED`]: 6/12 and 3/6 weigh the same, but their costs
-    /// at one age may differ by a rounding.
+    /// at one age may be rounded otherwise.
     pub terms: u32,
 }
 
@@ -114,8 +114,10 @@ pub(super) trait Costs {
     fn age(&self, stamp: u64) -> f64;
     /// A value little greater than the age factor, and faster to compute.
     fn age_bound(&self, stamp: u64) -> f64;
-    /// The exact cost of a block if its age factor were `age`.
+    /// The cost of a block if its age factor were `age`, rounded.
     fn cost(&self, block: u32, age: f64) -> f64;
+    /// How the costs of two blocks with their age factors compare, without a rounding.
+    fn order(&self, a: (u32, f64), b: (u32, f64)) -> Ordering;
     /// The stamp of a block, if it is a candidate.
     fn stamp(&self, block: u32) -> Option<u64>;
 }
@@ -318,11 +320,11 @@ impl Tree {
 
     /// The block of least cost, the lowest number among equals; the search begins with `start`.
     pub(super) fn search(&self, costs: &impl Costs, start: Option<u32>) -> Best {
-        let mut best = Best { cost: f64::INFINITY, block: None, runner_up: None };
+        let mut best = Best { cost: f64::INFINITY, age: 0.0, block: None, runner_up: None };
         if let Some(block) = start
             && let Some(stamp) = costs.stamp(block)
         {
-            best.consider(costs.cost(block, costs.age(stamp)), block);
+            best.consider(block, costs.age(stamp), costs);
         }
         if self.root().champion != NO_BLOCK {
             let per_age = SLACK / costs.age_bound(self.root().oldest);
@@ -349,7 +351,7 @@ impl Tree {
                     if weight < f64::INFINITY && !worse {
                         let stamp = costs.stamp_of(block);
                         debug_assert!(stamp >= self.levels[0][index].oldest, "a bound holds");
-                        best.consider(costs.cost(block, costs.age(stamp)), block);
+                        best.consider(block, costs.age(stamp), costs);
                     }
                 }
             }
@@ -430,9 +432,32 @@ impl Floor {
     }
 }
 
+/// Whether a block with this cost and age factor is to be taken before the best one so far: it costs less, or as much and
+/// has a lower number.
+#[inline(always)]
+pub(super) fn is_better(
+    costs: &impl Costs,
+    (block, cost, age): (u32, f64, f64),
+    best: Option<(u32, f64, f64)>,
+) -> bool {
+    let Some((best, least, best_age)) = best else { return true };
+    // Neither holds of costs that are 0 or infinite, and those are exact.
+    if cost < least * SLACK || cost * SLACK > least {
+        return cost < least;
+    }
+    let order = if cost.is_normal() && least.is_normal() {
+        costs.order((block, age), (best, best_age))
+    } else {
+        cost.total_cmp(&least)
+    };
+    order.is_lt() || order.is_eq() && block < best
+}
+
 /// The best candidate found so far.
 pub(super) struct Best {
     cost: f64,
+    /// Its age factor.
+    age: f64,
     pub block: Option<u32>,
     /// The best before it.
     pub runner_up: Option<u32>,
@@ -455,21 +480,21 @@ impl Best {
         // Close, and only the lightest count. Whoever costs as much as the oldest of them would with the
         // champion's terms has no lower a number than the champion; unless that weight comes about in
         // several ways, or ages are 0 and every cost is infinite.
-        let least = costs.cost(node.champion, costs.age(node.stamp));
-        if least == self.cost && (least == 0.0 || (node.terms != MIXED && least < f64::INFINITY)) {
-            return self.precedes(node.champion);
+        let age = costs.age(node.stamp);
+        let least = costs.cost(node.champion, age);
+        if least == 0.0 || (node.terms != MIXED && least < f64::INFINITY) {
+            let best = self.block.map(|best| (best, self.cost, self.age));
+            return is_better(costs, (node.champion, least, age), best);
         }
         least * SLACK <= self.cost
     }
 
-    fn consider(&mut self, cost: f64, block: u32) {
-        if cost < self.cost || (cost == self.cost && self.precedes(block)) {
-            *self = Self { cost, block: Some(block), runner_up: self.block };
+    #[inline(always)]
+    fn consider(&mut self, block: u32, age: f64, costs: &impl Costs) {
+        let cost = costs.cost(block, age);
+        if is_better(costs, (block, cost, age), self.block.map(|best| (best, self.cost, self.age)))
+        {
+            *self = Self { cost, age, block: Some(block), runner_up: self.block };
         }
-    }
-
-    /// Whether a block of the same cost is to be taken instead.
-    fn precedes(&self, block: u32) -> bool {
-        self.block.is_none_or(|best| block < best)
     }
 }

@@ -74,7 +74,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
         let transform = Transform::new(p.transform, p.tau, context.time_scale, p.exponent.0);
         Ok(Box::new(Adaptive {
             cat: Cat::new(p.age, transform, p.offset),
-            monitor: Monitor::new(context.logical_pages, p.entries),
+            monitor: Monitor::new(context.logical_pages, context.pages_apart(), p.entries),
             window: p.window,
             z: p.z,
             reset: p.reset,

@@ -5,7 +5,7 @@
 //! holds one page of every 2^k consecutive ones, drawn by a hash, and ignores the others. The pages
 //! watched are chosen before any write is seen; given how many writes they received, uniform
 //! traffic spreads those over them evenly, so the same test is as valid of the sample as of all
-//! pages. Nothing is ever replaced.
+//! pages. Nothing is ever replaced. A bank has a monitor of its own, which counts the pages that go there.
 //!
 //! **The test.** Of `n` writes to `m` watched pages with reference counts `r`, Pearson's
 //! `X = Σ(r − n/m)² / (n/m)` has a mean of `m − 1` and a variance of about `2(m − 1)` under uniform
@@ -24,6 +24,8 @@ const WRITES_PER_ROOT: f64 = 2.0;
 /// Counts writes and judges them.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
+    /// The bank's pages are this far apart.
+    apart: u32,
     /// A page of every 2^`spread` is watched.
     spread: u32,
     /// Pages watched.
@@ -42,8 +44,9 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Of a device of `pages` logical pages, with at most `entries` in the table.
-    pub(super) fn new(pages: u32, entries: u32) -> Self {
+    /// Of a bank to which each page of `logical` that is this far `apart` goes, with at most `entries` in the table.
+    pub(super) fn new(logical: u32, apart: u32, entries: u32) -> Self {
+        let pages = logical.div_ceil(apart);
         let mut spread = 0;
         while u64::from(pages) > u64::from(entries.max(1)) << spread {
             spread += 1;
@@ -54,6 +57,7 @@ impl Monitor {
         let beyond = u64::from(last) << spread | drawn(last, spread) >= u64::from(pages);
         let watched = groups - u32::from(groups > 0 && beyond);
         Self {
+            apart,
             spread,
             watched: f64::from(watched),
             share: f64::from(watched) / f64::from(pages.max(1)),
@@ -69,8 +73,9 @@ impl Monitor {
     #[inline]
     pub(super) fn wrote(&mut self, lpn: Lpn) {
         self.writes += 1;
-        let group = (u64::from(lpn.0) >> self.spread) as u32;
-        if self.spread > 0 && u64::from(lpn.0) & mask(self.spread) != drawn(group, self.spread) {
+        let page = u64::from(if self.apart > 1 { lpn.0 / self.apart } else { lpn.0 });
+        let group = (page >> self.spread) as u32;
+        if self.spread > 0 && page & mask(self.spread) != drawn(group, self.spread) {
             return;
         }
         let count = &mut self.references[group as usize];
@@ -173,7 +178,7 @@ mod tests {
 
     #[test]
     fn sums_kept_by_write_are_those_of_the_whole_table() {
-        let mut monitor = Monitor::new(5000, 8192);
+        let mut monitor = Monitor::new(5000, 1, 8192);
         let mut draws = Draws(1);
         for window in 0..50 {
             let mut counts = std::vec![0_u32; 5000];
@@ -192,9 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn a_bank_that_gets_every_fourth_page_judges_by_those() {
+        // Traffic as lopsided as this is uniform for a monitor that takes it for spread over four times as many pages.
+        let mut draws = Draws(3);
+        let pages: Vec<u32> = (0..4000)
+            .map(|i| if i % 8 == 0 { draws.below(25) } else { draws.below(250) })
+            .collect();
+        let deviation = |apart: u32| {
+            let mut monitor = Monitor::new(1000, apart, 8192);
+            pages.iter().for_each(|page| monitor.wrote(Lpn(page * apart)));
+            monitor.deviation()
+        };
+        let own = {
+            let mut monitor = Monitor::new(250, 1, 8192);
+            pages.iter().for_each(|&page| monitor.wrote(Lpn(page)));
+            monitor.deviation()
+        };
+        assert_eq!(deviation(4).to_bits(), own.to_bits());
+    }
+
+    #[test]
     fn a_page_of_every_group_is_watched_whatever_the_size() {
         for (pages, entries) in [(1, 64), (64, 64), (65, 64), (1000, 64), (100_003, 512)] {
-            let mut monitor = Monitor::new(pages, entries);
+            let mut monitor = Monitor::new(pages, 1, entries);
             assert!(monitor.references.len() <= entries as usize);
             for page in 0..pages {
                 monitor.wrote(Lpn(page));
@@ -219,7 +244,7 @@ mod tests {
             (900_000, 32_768, 1),
             (3_000_000, 32_768, 1),
         ] {
-            let mut monitor = Monitor::new(pages, entries);
+            let mut monitor = Monitor::new(pages, 1, entries);
             let mut draws = Draws(7);
             let windows = 400;
             let false_alarms =
@@ -240,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_hot_set_that_the_sample_missed_is_noticed() {
-        let mut monitor = Monitor::new(1_000_000, 1024);
+        let mut monitor = Monitor::new(1_000_000, 1, 1024);
         let mut draws = Draws(9);
         // The 300 pages after page 0 without those that are watched.
         let hot: Vec<u32> = (0..1024)

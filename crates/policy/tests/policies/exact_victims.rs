@@ -28,6 +28,18 @@ struct Seen {
     order: u64,
 }
 
+/// Whether `num / (den · age)` of the first is less than of the second, to the last bit.
+fn costs_less(a: [f64; 3], b: [f64; 3]) -> bool {
+    let cost = |[num, den, age]: [f64; 3]| if num == 0.0 { 0.0 } else { num / (den * age) };
+    if !cost(a).is_normal() || !cost(b).is_normal() {
+        return cost(a) < cost(b);
+    }
+    let (this, other) = (a[0] * b[1], b[0] * a[1]);
+    let (left, right) = (this * b[2], other * a[2]);
+    let rests = (this.mul_add(b[2], -left), other.mul_add(a[2], -right));
+    left < right || left == right && rests.0 < rests.1
+}
+
 /// A random but legal life of a device's blocks.
 struct Life {
     blocks: BlockTable,
@@ -68,9 +80,7 @@ impl Life {
             banks: 1,
             time_scale: shape.time_scale,
             seed: shape.seed,
-            system_blocks: 0,
-            reserve: 2,
-            future: None,
+            ..Context::smallest()
         };
         let victim = variant.build(&context);
         let mut blocks = BlockTable::new(shape.blocks, shape.pages, &*victim);
@@ -153,7 +163,8 @@ impl Life {
         let copies = self.seen[b as usize].order.is_multiple_of(3) || self.draws.one_in(3);
         if copies && !self.closed.is_empty() {
             let from = self.closed[self.draws.index(self.closed.len())];
-            self.blocks.copied(BlockId(b), 1, BlockId(from), self.now);
+            let youngest = self.blocks.stamp(BlockId(from));
+            self.blocks.copied(BlockId(b), 1, youngest, self.now);
             let age = self.seen[from as usize].youngest;
             let s = &mut self.seen[b as usize];
             s.youngest = s.youngest.max(age);
@@ -297,8 +308,7 @@ impl Life {
 
     /// The victim by looking at all blocks.
     fn by_looking_at_all(&self) -> Option<BlockId> {
-        let mut best = None;
-        let mut least = f64::INFINITY;
+        let mut best: Option<(BlockId, [f64; 3])> = None;
         for b in (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b)) {
             let s = &self.seen[b as usize];
             let (num, den) = self.victim.ratio(s.valid, self.pages);
@@ -314,12 +324,12 @@ impl Life {
             // Nothing to pay is the least there is, even for a block of no age.
             let cost = if num == 0.0 { 0.0 } else { num / (den * age) };
             assert!(!cost.is_nan(), "{:?}: the cost of block {b} is not a number", self.variant);
-            if best.is_none() || cost < least {
-                best = Some(BlockId(b));
-                least = cost;
+            let terms = [num, den, age];
+            if best.is_none_or(|(_, best)| costs_less(terms, best)) {
+                best = Some((BlockId(b), terms));
             }
         }
-        best
+        best.map(|(block, _)| block)
     }
 
     /// The candidate of least weight by looking at all blocks.
@@ -640,9 +650,7 @@ fn another_seed_gives_other_draws() {
                 banks: 1,
                 time_scale: 1.0,
                 seed: policy_seed,
-                system_blocks: 0,
-                reserve: 2,
-                future: None,
+                ..Context::smallest()
             };
             life.victim = Variant::named(name, &[]).build(&context);
             for _ in 0..5000 {
@@ -755,4 +763,43 @@ fn linux_ftl_takes_the_least_valid_and_each_nth_time_the_least_erased() {
             assert_eq!(by_erases, all / every, "{variant:?}");
         }
     }
+}
+
+#[test]
+fn equal_costs_are_ties_however_they_are_rounded() {
+    const PAGES: u32 = 31;
+    let mut rounded_apart = 0;
+    for age in ["created", "last-invalidation"] {
+        let variant = Variant::named("cat", &[("age", age), ("transform", "identity")]);
+        for (a, b) in (1..PAGES).flat_map(|a| (1..PAGES).map(move |b| (a, b))) {
+            // valid · (erases + 1) / ((pages − valid) · age), as CAT has it: of both the same, with ages of weeks in nanoseconds.
+            let (erases_a, erases_b) = (b % 7, a % 5);
+            let (num_a, num_b) = (a * (erases_a + 1), b * (erases_b + 1));
+            let unit = 1_234_567_890_123_u64;
+            let age_a = u64::from(num_a * (PAGES - b)) * unit;
+            let age_b = u64::from(num_b * (PAGES - a)) * unit;
+            let cost = |num: u32, valid: u32, age: u64| {
+                f64::from(num) / (f64::from(PAGES - valid) * age as f64)
+            };
+            rounded_apart += u32::from(cost(num_b, b, age_b) < cost(num_a, a, age_a));
+            let context = Context { blocks: 64, pages_per_block: PAGES, ..Context::smallest() };
+            let mut victim = variant.build(&context);
+            let mut blocks = BlockTable::new(64, PAGES, &*victim);
+            let now = u64::MAX / 2;
+            for (block, erases, valid, age) in [(8, erases_a, a, age_a), (50, erases_b, b, age_b)] {
+                let block = BlockId(block);
+                blocks.set_erases(block, erases);
+                blocks.open(block, 0, now - age);
+                (0..PAGES).for_each(|_| blocks.wrote(block, now - age));
+                blocks.close(block, &*victim, Entry::Indexed);
+                (valid..PAGES).for_each(|_| blocks.invalidate(block, now - age));
+            }
+            assert_eq!(
+                victim.choose(&blocks, now),
+                Some(BlockId(8)),
+                "{a} and {b} valid pages, {age}"
+            );
+        }
+    }
+    assert!(rounded_apart > 20, "{rounded_apart} ties would be broken by roundings");
 }

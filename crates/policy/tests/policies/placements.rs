@@ -14,6 +14,7 @@ const CONTEXT: Context = Context {
     pages_per_block: 16,
     time_scale: 50.0,
     banks: 1,
+    bank_assignment: thermocline_policy::bank::BankAssignment::Static,
     seed: 1,
     system_blocks: 0,
     reserve: 2,

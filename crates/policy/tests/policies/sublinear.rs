@@ -87,7 +87,7 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
                 let lpn = owner[page as usize];
                 if lpn != u32::MAX && place[lpn as usize] == page {
                     at = room(at, &mut table, &mut free, &*victim, now);
-                    table.copied(BlockId(at / PAGES), 1, chosen, now);
+                    table.copied(BlockId(at / PAGES), 1, table.stamp(chosen), now);
                     owner[at as usize] = lpn;
                     place[lpn as usize] = at;
                     at += 1;
@@ -243,9 +243,7 @@ fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
             banks: 1,
             time_scale: 1e4,
             seed: 1,
-            system_blocks: 0,
-            reserve: 2,
-            future: None,
+            ..Context::smallest()
         };
         let victim = variant.build(&context);
         let ages = Counting {

@@ -45,9 +45,7 @@ pub fn page_mapped(chip: Box<dyn Medium>, policy: &str, pages: u32, idle_free: u
         banks: geometry.banks,
         time_scale: 1e9,
         seed: 1,
-        system_blocks: 0,
-        reserve: 2,
-        future: None,
+        ..Context::smallest()
     };
     let call = Call::parse(policy).expect("it is a name with arguments");
     let entry = victim::find(&call.name).expect("there is such a victim policy");

@@ -178,22 +178,22 @@ impl Ghost {
                 continue;
             }
             if self.open[stream].next == self.pages() {
-                self.count_copied(stream, victim);
+                self.count_copied(stream);
                 self.open_next(stream);
             }
             self.map[page as usize] = self.append(page, stream);
         }
-        self.count_copied(stream, victim);
+        self.count_copied(stream);
         self.blocks.withdraw(victim);
         self.blocks.erased(victim);
         self.free.push_back(victim);
         true
     }
 
-    /// The table learns of the survivors of `victim` that a stream's open block took.
-    fn count_copied(&mut self, stream: usize, victim: BlockId) {
+    /// The table learns of the survivors that a stream's open block took.
+    fn count_copied(&mut self, stream: usize) {
         let open = &mut self.open[stream];
-        self.blocks.copied(open.block, open.next - open.counted, victim, 0);
+        self.blocks.copied(open.block, open.next - open.counted, 0, 0);
         open.counted = open.next;
     }
 
