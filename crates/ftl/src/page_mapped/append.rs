@@ -5,8 +5,7 @@
 //! (CAT paper, Figure 3).
 //!
 //! The DAC paper's Figure 2 invalidates before it allocates. Cleaning between the two would take the old copy for garbage
-//! and erase it while the new one is not programmed: a power loss then loses data that were acknowledged. The crash test
-//! `whatever_was_flushed_is_there_after_any_cut` fails where the order is that.
+//! and erase it while the new one is not programmed: a power loss then loses data that were acknowledged.
 
 use thermocline_flash::{Chip, Flash, FlashError, Lpn};
 use thermocline_policy::placement::{HotPages, PageState, Placement, Write};
