@@ -54,6 +54,10 @@ pub struct Counters {
     pub lost: u32,
     /// Pages that were moved for the bits that the chip corrected.
     pub refreshed: u32,
+    /// Reads of data in which it corrected some.
+    pub corrected_reads: u32,
+    /// The most that it corrected in one.
+    pub most_corrected: u32,
 }
 
 impl Counters {

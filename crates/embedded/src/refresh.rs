@@ -70,8 +70,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if self.reads.count(block) && self.blocks[block as usize].state() == State::Closed {
             self.reads.disturbed = block;
         }
-        let limit = self.nand.refresh_from();
-        if limit > 0 && self.tired == NOWHERE && self.nand.corrected() >= limit {
+        let (limit, corrected) = (self.nand.refresh_from(), self.nand.corrected());
+        if corrected > 0 {
+            self.counters.corrected_reads = self.counters.corrected_reads.saturating_add(1);
+            self.counters.most_corrected = self.counters.most_corrected.max(corrected);
+        }
+        if limit > 0 && self.tired == NOWHERE && corrected >= limit {
             self.tired = page;
         }
     }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use thermocline_embedded::{
-    AREA, Config, Error, Ftl, Geometry, Nand, NandError, Place,
-    policy::{Greedy, HotCold},
+    AREA, Config, Error, Ftl, Geometry, Nand, NandError, Place, most_logical_pages,
+    policy::{Greedy, HotCold, Placement},
 };
 
 use super::{Chip, LOGICAL, PAGE, Room, SHAPE};
@@ -108,6 +108,41 @@ fn a_page_that_the_host_reads_is_moved_and_no_other() {
     assert_eq!(ftl.counters().refreshed, 1);
     all_can_be_read(&mut ftl);
     assert_eq!(ftl.counters().refreshed, 1);
+}
+
+#[test]
+fn health_is_that_of_the_chip() {
+    let mut room = Room::new();
+    let mut ftl = written(&mut room);
+    let before = places(&mut ftl);
+    ftl.nand_mut().turned.extend([(before[&7], LIMIT), (before[&8], LIMIT - 1)]);
+    all_can_be_read(&mut ftl);
+    let fresh = ftl.health();
+    assert_eq!((fresh.corrected_reads, fresh.most_corrected, fresh.refreshed), (2, LIMIT, 1));
+    assert_eq!((fresh.bad_blocks, fresh.lost, fresh.free_blocks), (0, 0, ftl.free_blocks()));
+    // As many more bad blocks as it says leave room for the pages, and one more does not.
+    let room_with = |bad| most_logical_pages(&SHAPE, bad, HotCold.streams());
+    assert!(room_with(fresh.spare_blocks) >= LOGICAL);
+    assert!(room_with(fresh.spare_blocks + 1) < LOGICAL);
+    for i in 0..20_000 {
+        ftl.write(i % LOGICAL / 2, &[1; PAGE]).expect("written");
+    }
+    let worn = ftl.health();
+    let erases: Vec<u32> = ftl.erases().collect();
+    assert_eq!(Some(&worn.least_erases), erases.iter().min());
+    assert_eq!(Some(&worn.most_erases), erases.iter().max());
+    assert_eq!(worn.mean_erases, erases.iter().sum::<u32>() / SHAPE.blocks);
+    // At the rate so far, a tenth of the writes wears a tenth as much.
+    let (did, endurance) = (*ftl.counters(), worn.mean_erases + did_per_block(&ftl) / 10);
+    let left = ftl.writes_left(endurance).expect("blocks were erased");
+    let tenth = did.host_writes / 10;
+    assert!((tenth * 9 / 10..tenth * 11 / 10).contains(&left), "{left} of {}", did.host_writes);
+    assert_eq!(ftl.writes_left(0), Some(0));
+    assert_eq!(ftl.writes_left(u32::MAX).map(|left| left > 1 << 32), Some(true));
+}
+
+fn did_per_block(ftl: &Store<'_>) -> u32 {
+    (ftl.counters().erases / u64::from(SHAPE.blocks)) as u32
 }
 
 #[test]

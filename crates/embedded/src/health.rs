@@ -1,0 +1,90 @@
+//! How worn a store is.
+
+use crate::{
+    Ftl, Nand,
+    blocks::State,
+    ftl::most_logical_pages,
+    policy::{Placement, Victim},
+};
+
+/// How worn a store is, by what RAM knows of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Erases of the good block that was erased least. After a mount a block that holds nothing counts as the mean.
+    pub least_erases: u32,
+    /// Erases of the good blocks, in the mean.
+    pub mean_erases: u32,
+    /// Erases of the good block that was erased most.
+    pub most_erases: u32,
+    /// Blocks that are marked as bad, and those that failed and wait to be.
+    pub bad_blocks: u32,
+    /// Blocks that may go bad yet before the store has no room for its pages beside what cleaning needs.
+    pub spare_blocks: u32,
+    /// Blocks that can be opened.
+    pub free_blocks: u32,
+    /// Reads in which the chip corrected bits, since the store was mounted.
+    pub corrected_reads: u32,
+    /// Bits of the worst sector of these.
+    pub most_corrected: u32,
+    /// Pages that were moved for that.
+    pub refreshed: u32,
+    /// Pages that could not be read when they should be moved.
+    pub lost: u32,
+}
+
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// How worn the store is. Looks at each block in RAM, and reads nothing.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let (mut least, mut most, mut sum, mut good) = (u32::MAX, 0, 0_u64, 0_u32);
+        for block in self.blocks.iter() {
+            if matches!(block.state(), State::Bad | State::Failing) {
+                continue;
+            }
+            let erases = u32::from(block.erases);
+            (least, most) = (least.min(erases), most.max(erases));
+            sum += u64::from(erases);
+            good += 1;
+        }
+        let bad_blocks = self.shape.blocks.saturating_sub(good);
+        // The most that may be bad, by bisection: those that are, when the store has too few as it is.
+        let streams = self.placement.streams();
+        let (mut fits, mut fits_not) = (bad_blocks, self.shape.blocks);
+        while fits + 1 < fits_not {
+            let bad = fits.midpoint(fits_not);
+            if most_logical_pages(&self.shape, bad, streams) >= self.logical_pages.max(1) {
+                fits = bad;
+            } else {
+                fits_not = bad;
+            }
+        }
+        Health {
+            least_erases: if good == 0 { 0 } else { least },
+            mean_erases: (sum / u64::from(good.max(1))) as u32,
+            most_erases: most,
+            bad_blocks,
+            spare_blocks: fits - bad_blocks,
+            free_blocks: self.free_blocks(),
+            corrected_reads: self.counters.corrected_reads,
+            most_corrected: self.counters.most_corrected,
+            refreshed: self.counters.refreshed,
+            lost: self.counters.lost,
+        }
+    }
+
+    /// Pages that the host can write until good blocks were erased so often in the mean, if it goes on as since the mount.
+    /// Nothing before the first erase, for then there is no rate. `endurance` is the data sheet's: 60,000 or 100,000 where a
+    /// cell holds a bit.
+    #[must_use]
+    pub fn writes_left(&self, endurance: u32) -> Option<u64> {
+        let health = self.health();
+        let left = u64::from(endurance.saturating_sub(health.mean_erases));
+        let erases = left * u64::from(self.shape.blocks - health.bad_blocks);
+        let (did, wrote) = (self.counters.erases, self.counters.host_writes);
+        // In the order that overflows last; what is lost by rounding is less than one in as many erases as are left.
+        erases
+            .checked_mul(wrote)
+            .and_then(|product| product.checked_div(did))
+            .or_else(|| erases.checked_div(did).map(|times| times.saturating_mul(wrote)))
+    }
+}
