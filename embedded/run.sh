@@ -35,9 +35,9 @@ machine() {
         -semihosting-config enable=on,target=native -kernel "$program" < /dev/null
 }
 
-echo "flash, policy, ftl and fswatch without std:"
+echo "flash, policy, ftl, fswatch and spi-nand without std:"
 cargo check --quiet --locked --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
-    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch
+    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand
 
 for processor in "${processors[@]}"; do
     cargo build --quiet --locked --release --manifest-path programs/Cargo.toml --target-dir "$target" --target "$processor"
@@ -56,6 +56,9 @@ for processor in "${processors[@]}"; do
 done
 echo "thumbv6m-none-eabi, on a Cortex-M3:"
 machine 900 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
+
+echo "the guide of the driver for SPI NAND, typed:"
+./guide.sh
 
 echo "C, thumbv7em-none-eabi:"
 cargo rustc --quiet --locked --release --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \

@@ -1,0 +1,470 @@
+//! The driver.
+//!
+//! * One page is in the chip's register. What it is, and what the error correction said of it, is remembered: reading another
+//!   part of it loads nothing. A page that could not be corrected is loaded again each time.
+//! * Nothing is believed that can be checked for a few bytes on the bus: that the chip heard that it may write, that it is
+//!   not protected after a failure. A chip that lost its power on its own protects all blocks; its failures say nothing of
+//!   them, and are [`NandError::Device`].
+//! * No operation waits for ever, and no answer of a chip can panic.
+
+use embedded_hal::{
+    delay::DelayNs,
+    spi::{Operation, SpiDevice},
+};
+use thermocline_embedded::{AREA, Geometry, Nand, NandError};
+
+use crate::{
+    chips::{self, Chip, Dies, OTP},
+    ecc::More,
+    onfi::Parameters,
+};
+
+const RESET: u8 = 0xff;
+const READ_ID: u8 = 0x9f;
+const GET: u8 = 0x0f;
+const SET: u8 = 0x1f;
+const WRITE_ENABLE: u8 = 0x06;
+const LOAD_PAGE: u8 = 0x13;
+const READ: u8 = 0x03;
+/// Fills the register with ones first.
+const FILL: u8 = 0x02;
+/// Leaves what is in the register.
+const PATCH: u8 = 0x84;
+const PROGRAM: u8 = 0x10;
+const ERASE: u8 = 0xd8;
+const SELECT_DIE: u8 = 0xc2;
+
+const PROTECTION: u8 = 0xa0;
+const CONFIGURATION: u8 = 0xb0;
+const STATUS: u8 = 0xc0;
+const DIE: u8 = 0xd0;
+
+const BUSY: u8 = 1;
+const WRITABLE: u8 = 1 << 1;
+const ERASE_FAILED: u8 = 1 << 2;
+const PROGRAM_FAILED: u8 = 1 << 3;
+
+/// Microseconds between two looks at the status, and how often it is looked at. The longest that a data sheet allows are a
+/// fifth: 300 µs for a load, 1.2 ms for a program, 10 ms for an erase, 1.4 ms for a reset.
+type Patience = (u32, u32);
+const LOADS: Patience = (10, 150);
+const PROGRAMS: Patience = (50, 120);
+const ERASES: Patience = (200, 250);
+const RESETS: Patience = (100, 100);
+
+/// Why a chip cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupError {
+    /// Nothing answers: no chip, no power, or a line that is not connected.
+    NoAnswer,
+    /// A chip that has no row: what it says after a dummy byte and at once. [`SpiNand::among`] takes rows of your own.
+    Unknown([u8; 4], [u8; 4]),
+    /// The chip does not keep what its registers are set to: it is locked, or the bus is too fast.
+    NotSet,
+}
+
+impl core::fmt::Display for SetupError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoAnswer => f.write_str("no SPI NAND answers"),
+            Self::Unknown(after, at_once) => write!(
+                f,
+                "this SPI NAND is not known: it says {after:02x?} after a dummy byte, {at_once:02x?} at once"
+            ),
+            Self::NotSet => f.write_str("the SPI NAND does not keep what its registers are set to"),
+        }
+    }
+}
+
+impl core::error::Error for SetupError {}
+
+impl From<NandError> for SetupError {
+    fn from(_: NandError) -> Self {
+        Self::NoAnswer
+    }
+}
+
+/// A chip on a bus.
+#[derive(Debug)]
+pub struct SpiNand<S, D> {
+    spi: S,
+    delay: D,
+    chip: &'static Chip,
+    /// The page in the register, and the bits that were corrected in it.
+    loaded: Option<(u32, u8)>,
+    die: u8,
+    corrected: u8,
+    refresh_from: u32,
+}
+
+impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
+    /// Resets and identifies a chip and sets it up. The bus is at most as fast as the chip's `03h` allows, some 50 MHz.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(spi: S, delay: D) -> Result<Self, SetupError> {
+        Self::among(spi, delay, chips::ALL)
+    }
+
+    /// The same among some rows: firmware that knows its chips needs not have all of them, and may have others.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn among(spi: S, delay: D, rows: &'static [Chip]) -> Result<Self, SetupError> {
+        let Some(first) = rows.first() else {
+            return Err(SetupError::Unknown([0; 4], [0; 4]));
+        };
+        let (loaded, die, corrected, refresh_from) = (None, 0, 0, 0);
+        let mut made = Self { spi, delay, chip: first, loaded, die, corrected, refresh_from };
+        made.command(&[RESET])?;
+        made.wait(RESETS)?;
+        let (mut after, mut at_once) = ([0; 4], [0; 4]);
+        made.exchange(&[READ_ID, 0], &mut after)?;
+        made.exchange(&[READ_ID], &mut at_once)?;
+        if after == [0; 4] || after == [0xff; 4] {
+            return Err(SetupError::NoAnswer);
+        }
+        let found = chips::find(rows, &after, &at_once);
+        made.chip = found.ok_or(SetupError::Unknown(after, at_once))?;
+        made.refresh_from = made.chip.refresh_from();
+        made.set_up()?;
+        Ok(made)
+    }
+
+    /// Registers of all dies. A chip of which a die is not as it should be is not used.
+    fn set_up(&mut self) -> Result<(), SetupError> {
+        let (on, off) = self.chip.configuration;
+        for die in (0..self.dies()).rev() {
+            self.choose(die)?;
+            if die > 0 {
+                self.command(&[RESET])?;
+                self.wait(RESETS)?;
+            }
+            let wanted = self.get(CONFIGURATION)? & !off | on;
+            self.set(CONFIGURATION, wanted)?;
+            self.set(PROTECTION, 0)?;
+            if self.get(CONFIGURATION)? & (on | off) != on || self.get(PROTECTION)? != 0 {
+                return Err(SetupError::NotSet);
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of the chip.
+    #[must_use]
+    pub const fn chip(&self) -> &'static Chip {
+        self.chip
+    }
+
+    /// Moves pages from so many corrected bits on, in place of three quarters of what the chip corrects; 0 for never.
+    pub const fn set_refresh_from(&mut self, bits: u32) {
+        self.refresh_from = bits;
+    }
+
+    /// The bus and the delay.
+    pub fn release(self) -> (S, D) {
+        (self.spi, self.delay)
+    }
+
+    /// What the chip says of itself in its parameter page (ONFI): for a look at a chip that has no row, by
+    /// [`among`](Self::among) with a row that is near. Nothing if the chip has none, or none that is whole.
+    ///
+    /// # Errors
+    /// [`NandError::Device`].
+    pub fn parameters(&mut self) -> Result<Option<Parameters>, NandError> {
+        self.loaded = None;
+        let before = self.get(CONFIGURATION)?;
+        self.set(CONFIGURATION, before | OTP)?;
+        let read = self.read_parameters();
+        self.loaded = None;
+        self.set(CONFIGURATION, before)?;
+        read
+    }
+
+    fn read_parameters(&mut self) -> Result<Option<Parameters>, NandError> {
+        self.command(&[LOAD_PAGE, 0, 0, 1])?;
+        self.wait(LOADS)?;
+        // Three copies, of which one may be damaged.
+        for copy in 0..3_u16 {
+            let mut bytes = [0; Parameters::BYTES];
+            let [high, low] = (copy * Parameters::BYTES as u16).to_be_bytes();
+            self.exchange(&self.column(high, low), &mut bytes)?;
+            if let Some(found) = Parameters::decode(&bytes) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn command(&mut self, bytes: &[u8]) -> Result<(), NandError> {
+        self.spi.write(bytes).map_err(|_| NandError::Device)
+    }
+
+    fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> Result<(), NandError> {
+        let mut both = [Operation::Write(out), Operation::Read(into)];
+        self.spi.transaction(&mut both).map_err(|_| NandError::Device)
+    }
+
+    fn get(&mut self, register: u8) -> Result<u8, NandError> {
+        let mut value = [0];
+        self.exchange(&[GET, register], &mut value)?;
+        Ok(value[0])
+    }
+
+    fn set(&mut self, register: u8, value: u8) -> Result<(), NandError> {
+        self.command(&[SET, register, value])
+    }
+
+    /// Waits until the chip is ready, and says its status.
+    fn wait(&mut self, (step, looks): Patience) -> Result<u8, NandError> {
+        for _ in 0..looks {
+            let status = self.get(STATUS)?;
+            if status & BUSY == 0 {
+                return Ok(status);
+            }
+            self.delay.delay_us(step);
+        }
+        Err(NandError::Device)
+    }
+
+    fn dies(&self) -> u8 {
+        if self.chip.dies == Dies::One { 1 } else { 2 }
+    }
+
+    /// The die that commands go to from now on.
+    fn choose(&mut self, die: u8) -> Result<(), NandError> {
+        match self.chip.dies {
+            Dies::One => {}
+            Dies::Command => self.command(&[SELECT_DIE, die])?,
+            Dies::Register => self.set(DIE, die << 6)?,
+        }
+        self.die = die;
+        Ok(())
+    }
+
+    /// The number that a page has on its die, which is chosen; an error if the chip has no such page.
+    fn on_die(&mut self, page: u32) -> Result<[u8; 3], NandError> {
+        let of_a_block = u32::from(self.chip.pages);
+        let of_a_die = u32::from(self.chip.blocks) / u32::from(self.dies()) * of_a_block;
+        let (die, page) =
+            if page < of_a_die { (0, page) } else { (1, page.wrapping_sub(of_a_die)) };
+        if page >= of_a_die || die >= self.dies() {
+            return Err(NandError::Device);
+        }
+        if die != self.die {
+            self.loaded = None;
+            self.choose(die)?;
+        }
+        let [_, high, middle, low] = page.to_be_bytes();
+        Ok([high, middle, low])
+    }
+
+    /// A column of a page, with the bit of its plane: two bytes.
+    fn in_plane(&self, page: u32, column: u32) -> [u8; 2] {
+        let mut bits = column as u16;
+        if self.chip.planes && self.plane(page) {
+            bits |= self.chip.page_size << 1;
+        }
+        bits.to_be_bytes()
+    }
+
+    /// The plane of the block of a page.
+    fn plane(&self, page: u32) -> bool {
+        (page / u32::from(self.chip.pages.max(1))) & 1 == 1
+    }
+
+    fn column(&self, high: u8, low: u8) -> [u8; 4] {
+        if self.chip.long_column { [READ, 0, high, low] } else { [READ, high, low, 0] }
+    }
+
+    /// Has a page in the register: the bits that were corrected, or nothing if it could not be.
+    fn load(&mut self, page: u32) -> Result<Option<u8>, NandError> {
+        let [high, middle, low] = self.on_die(page)?;
+        if let Some((at, bits)) = self.loaded
+            && at == page
+        {
+            return Ok(Some(bits));
+        }
+        self.loaded = None;
+        self.command(&[LOAD_PAGE, high, middle, low])?;
+        let status = self.wait(LOADS)?;
+        let more = match self.chip.ecc.more(status) {
+            More::No => 0,
+            More::Register(register) => self.get(register)?,
+            More::Command(command) => {
+                let mut value = [0];
+                self.exchange(&[command, 0], &mut value)?;
+                value[0]
+            }
+        };
+        let bits = self.chip.ecc.corrected(status, more, self.chip.strength);
+        self.loaded = bits.map(|bits| (page, bits));
+        Ok(bits)
+    }
+
+    /// Bytes of the page in the register.
+    fn fetch(&mut self, page: u32, column: u32, into: &mut [u8]) -> Result<(), NandError> {
+        let [high, low] = self.in_plane(page, column);
+        self.exchange(&self.column(high, low), into)
+    }
+
+    /// Allows one program or erase. The chip says that it heard it.
+    fn enable(&mut self) -> Result<(), NandError> {
+        self.loaded = None;
+        self.command(&[WRITE_ENABLE])?;
+        if self.get(STATUS)? & WRITABLE == 0 {
+            return Err(NandError::Device);
+        }
+        Ok(())
+    }
+
+    /// The area goes to its bytes of the register.
+    fn patch(&mut self, page: u32, area: &[u8; AREA]) -> Result<(), NandError> {
+        let spare = self.chip.spare;
+        let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
+        for run in area.chunks(usize::from(spare.run.max(1))) {
+            self.send(PATCH, page, column, run)?;
+            column += u32::from(spare.stride);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, command: u8, page: u32, column: u32, bytes: &[u8]) -> Result<(), NandError> {
+        let [high, low] = self.in_plane(page, column);
+        let head = [command, high, low];
+        let mut both = [Operation::Write(&head), Operation::Write(bytes)];
+        self.spi.transaction(&mut both).map_err(|_| NandError::Device)
+    }
+
+    /// Programs what is in the register, or erases a block.
+    fn execute(&mut self, command: u8, at: [u8; 3]) -> Result<(), NandError> {
+        let (patience, failed) =
+            if command == ERASE { (ERASES, ERASE_FAILED) } else { (PROGRAMS, PROGRAM_FAILED) };
+        self.command(&[command, at[0], at[1], at[2]])?;
+        if self.wait(patience)? & failed == 0 {
+            return Ok(());
+        }
+        if self.get(PROTECTION)? == 0 {
+            return Err(NandError::Failed);
+        }
+        // It lost its power, and with it what it was set to.
+        let _ = self.set_up();
+        Err(NandError::Device)
+    }
+}
+
+impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
+    fn geometry(&self) -> Geometry {
+        self.chip.geometry()
+    }
+
+    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        if (offset as usize).saturating_add(into.len()) > usize::from(self.chip.page_size) {
+            return Err(NandError::Device);
+        }
+        let bits = self.load(page)?.ok_or(NandError::Unreadable)?;
+        self.corrected = bits;
+        self.fetch(page, offset, into)
+    }
+
+    /// Where the page cannot be corrected the area is given as it is, for it has a check of its own; but never as blank.
+    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        let bits = self.load(page)?;
+        let spare = self.chip.spare;
+        let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
+        // All sections at once: four commands would be longer than what lies between.
+        let mut sections = [0; 64];
+        let runs = AREA.div_ceil(usize::from(spare.run.max(1)));
+        let length = (runs - 1) * usize::from(spare.stride) + usize::from(spare.run);
+        if let Some(all) = sections.get_mut(..length) {
+            self.fetch(page, column, all)?;
+            let of_a_run = sections.chunks(usize::from(spare.stride.max(1)));
+            for (to, from) in into.chunks_mut(usize::from(spare.run.max(1))).zip(of_a_run) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            }
+        } else {
+            for run in into.chunks_mut(usize::from(spare.run.max(1))) {
+                self.fetch(page, column, run)?;
+                column += u32::from(spare.stride);
+            }
+        }
+        if bits.is_none() && *into == [0xff; AREA] {
+            return Err(NandError::Unreadable);
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        if data.len() > usize::from(self.chip.page_size) {
+            return Err(NandError::Device);
+        }
+        let at = self.on_die(page)?;
+        self.enable()?;
+        self.send(FILL, page, 0, data)?;
+        self.patch(page, area)?;
+        self.execute(PROGRAM, at)
+    }
+
+    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        let at = self.on_die(block.saturating_mul(u32::from(self.chip.pages)))?;
+        self.enable()?;
+        self.execute(ERASE, at)
+    }
+
+    /// Two bits of a mark must be zero: where nothing corrects the mark, one that turned by itself is no mark.
+    fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        let first = block.saturating_mul(u32::from(self.chip.pages));
+        // The first page comes last: its area is what a mount reads next.
+        for page in (first..first.saturating_add(u32::from(self.chip.marks))).rev() {
+            // The mark counts whatever the page is.
+            self.load(page)?;
+            let mut mark = [0];
+            self.fetch(page, u32::from(self.chip.page_size), &mut mark)?;
+            if mark[0].count_zeros() > 1 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        let page = block.saturating_mul(u32::from(self.chip.pages));
+        let at = self.on_die(page)?;
+        self.enable()?;
+        self.send(FILL, page, u32::from(self.chip.page_size), &[0])?;
+        match self.execute(PROGRAM, at) {
+            // What it refuses it refuses, and the block fails again.
+            Ok(()) | Err(NandError::Failed) => Ok(()),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The page stays in the chip, corrected; but its register does not reach over planes and dies.
+    fn copy(
+        &mut self,
+        from: u32,
+        to: u32,
+        area: &[u8; AREA],
+        buffer: &mut [u8],
+    ) -> Result<(), NandError> {
+        let is_apart =
+            self.chip.dies != Dies::One || self.chip.planes && self.plane(from) != self.plane(to);
+        if is_apart {
+            self.read(from, 0, buffer)?;
+            return self.program(to, buffer, area);
+        }
+        let at = self.on_die(to)?;
+        self.load(from)?.ok_or(NandError::Unreadable)?;
+        self.enable()?;
+        self.patch(to, area)?;
+        self.execute(PROGRAM, at)
+    }
+
+    fn corrected(&mut self) -> u32 {
+        u32::from(self.corrected)
+    }
+
+    fn refresh_from(&self) -> u32 {
+        self.refresh_from
+    }
+}

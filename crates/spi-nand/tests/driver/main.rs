@@ -1,0 +1,5 @@
+//! The driver against the data sheets, and with the layer on it.
+
+mod bus;
+mod cuts;
+mod makers;
