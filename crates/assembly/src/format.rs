@@ -8,7 +8,9 @@ use thermocline_media::{Medium, NewChip, OpenChip, Place, Replace};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
-    Access, AssemblyError, Device, PolicySpec, Store, chips, chips::Chip, store::new_format,
+    Access, AssemblyError, Device, PolicySpec, Store,
+    chips::{self, Chip},
+    store::{self, new_format},
 };
 
 /// How a chip is to be formatted.
@@ -68,16 +70,15 @@ pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, Assem
     }
     let formatted = if medium.create.is_some() {
         let mut device = options.device.clone();
-        let profile = &mut device.profile;
+        // The index log stands twice there, and how long it is depends on the blocks.
+        let shape = |blocks| {
+            let over = options.over_provisioning;
+            store::with_log(&options.device, blocks, over, options.layer)
+        };
         if !device.fixed_capacity
-            && let Some(blocks) = place.room(profile.kind, &profile.geometry)?
+            && let Some(blocks) = place.room(device.profile.kind, &shape)?
         {
-            profile.geometry.blocks_per_bank = blocks;
-            // The index log stands twice there, and how long it is depends on the blocks.
-            let fitted = plainest(device.clone(), options)?.device.profile;
-            if let Some(blocks) = place.room(fitted.kind, &fitted.geometry)? {
-                device.profile.geometry.blocks_per_bank = blocks;
-            }
+            device.profile.geometry.blocks_per_bank = blocks;
         }
         let store = plainest(device, options)?;
         let replace = Replace::if_forced(options.force);

@@ -13,6 +13,7 @@ use thermocline_assembly::{
 };
 use thermocline_flash::{Flash, Lpn};
 use thermocline_ftl::Mount;
+use thermocline_media::{NewChip, OpenChip, Place, Replace};
 
 const PAGE: usize = 4096;
 
@@ -539,6 +540,20 @@ fn a_block_device_is_a_chip_of_its_own_size_and_is_never_cut_or_removed() {
     done(&["check", &place]);
     done(&["format", &place, "--force"]);
     assert_eq!(json(&["stat", &place, "--json"])["pages_with_data"], 0);
+    // What is cut off before the store is complete is no image, and nothing of the one before.
+    let Ok(device) = place.parse::<Place>();
+    let whole =
+        device.open(&OpenChip { read_only: true, ..OpenChip::default() }).expect("formatted");
+    let geometry = *whole.chip.geometry();
+    let made = whole.description.clone().expect("kept");
+    drop(whole);
+    let (kind, rules, profile) = (made.kind, made.rules, made.profile);
+    let (preallocate, replace, rights) = (false, Replace::Unused, None);
+    let new = NewChip { kind, geometry, rules, profile, preallocate, replace, rights };
+    drop(device.create(&new).expect("blank"));
+    common::fails(3, &["serve", &place, "--run", "true"], &["not an image", "thermocline format"]);
+    done(&["format", &place, "--force"]);
+    done(&["check", &place]);
     assert_eq!(fs::metadata(&file).expect("there").len(), bytes, "it was cut");
     common::fails(2, &["format", "device:/dev/null"], &["is no block device"]);
 }

@@ -129,6 +129,20 @@ pub trait Flash {
     /// programmed; [`FlashError::ProgramFailed`], and the page is used up; [`FlashError::WrongLength`].
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError>;
 
+    /// Whether a page that was being programmed when the power failed may read well at first, and fail later: cells that
+    /// were not programmed in full do that. Where it may, a layer writes what was programmed last once more, before anything
+    /// relies on it.
+    fn may_fade(&self) -> bool {
+        true
+    }
+
+    /// Whether the page that was read last was refused by what lies below the chip, as a disk refuses a sector that it
+    /// cannot read. A loss of power leaves no such page: it was whole once.
+    fn is_refused(&self, page: Ppn) -> bool {
+        let _ = page;
+        false
+    }
+
     /// [Programs](Flash::program) consecutive pages of one block, from `to` on, with contents that are not
     /// known, as one operation where the chip can: its rules are checked once. `oob` says what is programmed
     /// beside each, counted from 0.

@@ -24,6 +24,12 @@ impl<P: DerefMut<Target: Flash>> Flash for P {
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         (**self).read_oob(from)
     }
+    fn may_fade(&self) -> bool {
+        (**self).may_fade()
+    }
+    fn is_refused(&self, page: Ppn) -> bool {
+        (**self).is_refused(page)
+    }
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         (**self).program(to, oob, data)
     }

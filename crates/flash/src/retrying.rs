@@ -84,6 +84,14 @@ impl<C: Flash> Flash for Retrying<C> {
         again(&mut self.0, |chip| chip.read_oob(from))
     }
 
+    fn may_fade(&self) -> bool {
+        self.0.may_fade()
+    }
+
+    fn is_refused(&self, page: Ppn) -> bool {
+        self.0.is_refused(page)
+    }
+
     #[inline(always)]
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.0.program(to, oob, data)

@@ -215,6 +215,10 @@ impl Flash for Ram {
         Ok(())
     }
 
+    fn may_fade(&self) -> bool {
+        false
+    }
+
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let (_, _, at) = self.at(from)?;
         Ok(unpack(&self.areas[at]))

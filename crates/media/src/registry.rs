@@ -47,8 +47,11 @@ pub struct MediumEntry {
     pub room: Option<Room>,
 }
 
-/// The most blocks of a bank that a chip of that shape can have at a place.
-pub type Room = fn(&Path, Kind, &Geometry) -> Result<u32, MediumError>;
+/// The shape that a chip has with so many blocks a bank; nothing where they are too many.
+pub type Shape<'a> = &'a dyn Fn(u32) -> Option<Geometry>;
+
+/// The most blocks of a bank that a chip can have at a place.
+pub type Room = fn(&Path, Kind, Shape<'_>) -> Result<u32, MediumError>;
 
 /// Makes a blank chip.
 pub type Create = fn(&Path, &NewChip) -> Result<Box<dyn Medium>, MediumError>;
@@ -189,8 +192,8 @@ impl Place {
     ///
     /// # Errors
     /// [`MediumError`].
-    pub fn room(&self, kind: Kind, geometry: &Geometry) -> Result<Option<u32>, MediumError> {
-        self.medium.room.map(|room| room(&self.path, kind, geometry)).transpose()
+    pub fn room(&self, kind: Kind, shape: Shape<'_>) -> Result<Option<u32>, MediumError> {
+        self.medium.room.map(|room| room(&self.path, kind, shape)).transpose()
     }
 
     /// Opens a chip that was made before.

@@ -103,6 +103,14 @@ impl Flash for Paced {
         Ok(oob)
     }
 
+    fn may_fade(&self) -> bool {
+        self.chip.may_fade()
+    }
+
+    fn is_refused(&self, page: Ppn) -> bool {
+        self.chip.is_refused(page)
+    }
+
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.chip.program(to, oob, data)?;
         self.pace.clock().program(self.bank(to));

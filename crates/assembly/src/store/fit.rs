@@ -1,5 +1,6 @@
 //! The store that fits a device: the index log's blocks, and what they and over-provisioning leave.
 
+use thermocline_flash::Geometry;
 use thermocline_ftl::index;
 use thermocline_policy::preset::LayerKind;
 use thermocline_units::format_size;
@@ -93,14 +94,36 @@ fn least_capacity(device: &Device, over: f64, policy: &PolicySpec) -> Option<u64
     Some(of(large).profile.geometry.capacity())
 }
 
-fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, AssemblyError> {
+/// Blocks of the index log of a store on a device without one.
+fn log_blocks(whole: &Device, over: f64, layer: LayerKind) -> u32 {
+    let geometry = &whole.profile.geometry;
+    match layer {
+        LayerKind::DemandPaged => demand_paged::system_blocks(geometry),
+        _ => index::system_blocks_for(geometry, whole.exported_pages(over)),
+    }
+}
+
+/// The shape of a device with so many blocks a bank and the index log of a store, as far as there is room for that;
+/// nothing where the blocks are too many.
+pub(crate) fn with_log(
+    device: &Device,
+    blocks_per_bank: u32,
+    over: f64,
+    layer: LayerKind,
+) -> Option<Geometry> {
+    let mut device = device.clone();
     let geometry = &mut device.profile.geometry;
-    geometry.system_blocks = 0;
+    (geometry.blocks_per_bank, geometry.system_blocks) = (blocks_per_bank, 0);
     let whole = *geometry;
-    let needed = match policy.layer {
-        LayerKind::DemandPaged => demand_paged::system_blocks(&whole),
-        _ => index::system_blocks_for(&whole, device.exported_pages(over)),
-    };
+    whole.check().ok()?;
+    let system_blocks = log_blocks(&device, over, layer).min(whole.blocks() - 1);
+    Some(Geometry { system_blocks, ..whole })
+}
+
+fn try_fit(mut device: Device, over: f64, policy: PolicySpec) -> Result<Store, AssemblyError> {
+    device.profile.geometry.system_blocks = 0;
+    let whole = device.profile.geometry;
+    let needed = log_blocks(&device, over, policy.layer);
     if needed >= whole.blocks() {
         return Err(AssemblyError::Input(format!(
             "device {} has {} blocks, and the index log alone needs {needed}; give it more ‹capacity›, \

@@ -2,6 +2,8 @@
 
 mod fit;
 
+pub(crate) use fit::with_log;
+
 use std::{ops::Range, time::SystemTime};
 
 use thermocline_flash::Chip;

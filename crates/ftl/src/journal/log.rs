@@ -10,7 +10,7 @@
 
 use alloc::{collections::VecDeque, vec::Vec};
 
-use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
+use thermocline_flash::{BlockId, Flash, FlashError, Geometry, Lpn, Oob, Ppn};
 
 use crate::{
     FtlError,
@@ -87,6 +87,19 @@ impl Log {
     /// Pages that were written to that block.
     pub(crate) const fn written(&self) -> u32 {
         self.written
+    }
+
+    /// The page written last, and whether it is a head; nothing where that is not known to be whole.
+    pub(crate) fn last_page(&self, geometry: &Geometry) -> Option<(Ppn, bool)> {
+        let head = geometry.header_pages + 1;
+        let is_inside = (head..=geometry.pages_per_block).contains(&self.next);
+        let last = self.used.back().filter(|_| is_inside)?;
+        Some((geometry.ppn(last.block, self.next - 1), self.next == head))
+    }
+
+    /// The page written last stands once more, or will: it is not missed where it is.
+    pub(crate) const fn forget_last(&mut self) {
+        self.written = self.written.saturating_sub(1);
     }
 
     /// Turns before the next one that are kept: a bit each, the lowest of the first byte for the last.

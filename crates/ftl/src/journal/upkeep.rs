@@ -58,12 +58,15 @@ impl Journal {
         log: Log,
         geometry: &Geometry,
         (complete, numbered): (Complete, u32),
-        (is_clean, is_rebuilt): (bool, bool),
+        (is_clean, is_rebuilt, may_fade): (bool, bool, bool),
         base: u64,
     ) -> Box<Self> {
         let writer = Writer::new(summary, log, complete, numbered);
         let mut journal = Self::new(writer, geometry);
         (journal.is_clean, journal.is_rebuilt) = (is_clean, is_rebuilt);
+        if may_fade {
+            journal.writer.last_may_fade();
+        }
         journal.surveys.set_base(base);
         journal
     }
@@ -83,6 +86,16 @@ impl Journal {
     /// Bytes of it.
     pub(crate) const fn memory(&self) -> usize {
         size_of::<Self>() + self.surveys.memory() + self.trims.memory() + self.writer.memory()
+    }
+
+    /// What the log said last before the mount stands there for good.
+    pub(crate) fn secure<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+        if !self.writer.may_last_fade() || self.writer.secure(layer)? {
+            return Ok(());
+        }
+        self.writer.drop_checkpoint();
+        checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
+        self.keep_room(layer)
     }
 
     /// Whether the log ends with the record that all is written: the next change has to be recorded.
@@ -178,6 +191,7 @@ impl Journal {
     /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
     /// durable before the second change is, and the first shows itself beside its page.
     fn record_use<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
+        self.secure(layer)?;
         if !self.is_clean {
             return Ok(());
         }
@@ -300,6 +314,7 @@ impl Journal {
             return Ok(false);
         }
         self.writer.set_time(now);
+        self.secure(layer)?;
         self.keep_room(layer)?;
         self.record_watermark(layer)?;
         layer.durability_mut().recorded_at(now);
@@ -355,6 +370,9 @@ impl Journal {
         if !self.trims.is_empty() {
             self.record_use(layer)?;
         }
+        if !self.is_clean {
+            self.secure(layer)?;
+        }
         self.write_trims(layer)
     }
 
@@ -372,6 +390,7 @@ impl Journal {
             return Ok(());
         }
         self.writer.set_time(now);
+        self.secure(layer)?;
         self.write_trims(layer)?;
         self.writer.drop_checkpoint();
         let written = checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;

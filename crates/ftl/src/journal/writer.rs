@@ -5,7 +5,9 @@
 //! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
 //! the chip.
 
-use thermocline_flash::Flash;
+use alloc::vec;
+
+use thermocline_flash::{Flash, FlashError};
 
 use super::{journaled::Journaled, log::Log};
 use crate::{
@@ -64,6 +66,8 @@ pub(super) struct Writer {
     /// The number of the checkpoint begun last.
     numbered: u32,
     page: Page,
+    /// The page of the log that was written last before the mount may fade.
+    may_fade: bool,
     /// The layer's clock at the last operation.
     time: u64,
 }
@@ -73,7 +77,74 @@ impl Writer {
         log.set_layer(summary.layer);
         let page = Page::new(summary.page_size);
         let numbered = numbered.max(complete.checkpoint);
-        Self { summary, log, complete, writing: None, numbered, page, time: 0 }
+        Self { summary, log, complete, writing: None, numbered, page, may_fade: false, time: 0 }
+    }
+
+    /// The page that was written last may fade.
+    pub(super) const fn last_may_fade(&mut self) {
+        self.may_fade = true;
+    }
+
+    /// Whether it may.
+    pub(super) const fn may_last_fade(&self) -> bool {
+        self.may_fade
+    }
+
+    /// Writes the page once more that was written last before the mount, if it may fade. Nobody misses it where it is then.
+    /// False if it has faded: what it said has to be said anew.
+    #[cold]
+    pub(super) fn secure<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+    ) -> Result<bool, FtlError> {
+        let geometry = *layer.chip().geometry();
+        let at = match self.log.last_page(&geometry) {
+            Some((at, false)) => at,
+            // What it says of the checkpoint before it others rely on.
+            Some((_, true)) => {
+                self.begin_block(layer)?;
+                self.may_fade = false;
+                return Ok(true);
+            }
+            None => {
+                self.may_fade = false;
+                return Ok(true);
+            }
+        };
+        let mut bytes = vec![0; geometry.page_size as usize];
+        let chip = layer.chip_mut();
+        let oob = match chip.read_oob(at).and_then(|oob| chip.read(at, &mut bytes).map(|()| oob)) {
+            Ok(oob) => oob,
+            Err(FlashError::Unreadable(_)) => {
+                self.may_fade = false;
+                self.log.forget_last();
+                return Ok(false);
+            }
+            Err(e) => return Err(e.into()),
+        };
+        self.may_fade = false;
+        let kind = oob.and_then(|oob| Kind::of(oob.note as u8)).filter(|kind| kind.is_whole());
+        let mut is_forgotten = self.log.is_full(geometry.pages_per_block) || kind.is_none();
+        if is_forgotten {
+            self.log.forget_last();
+        }
+        let Some(kind) = kind else { return Ok(true) };
+        loop {
+            if self.log.is_full(geometry.pages_per_block) {
+                self.begin_block(layer)?;
+                is_forgotten = true;
+            }
+            self.page.same(&bytes);
+            self.page.set_place(self.log.written() + u32::from(is_forgotten));
+            if self.log.append(layer.chip_mut(), &self.page, kind, self.time)? {
+                layer.counters_mut().index_programs += 1;
+                break;
+            }
+        }
+        if !is_forgotten {
+            self.log.forget_last();
+        }
+        Ok(true)
     }
 
     pub(super) const fn log(&self) -> &Log {

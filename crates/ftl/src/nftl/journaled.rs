@@ -6,6 +6,7 @@ use super::{Nftl, heaps::NOBODY};
 use crate::{
     Counters, FtlError,
     journal::{Filled, Journal, Journaled, LOST, durability::Durability},
+    page_mapped::mount::LastPage,
 };
 
 impl<C: Condition> Nftl<C> {
@@ -28,10 +29,32 @@ impl<C: Condition> Nftl<C> {
             return Err(FtlError::ReadOnly);
         }
         let now = self.now;
-        self.with_journal(|journal, layer| journal.before_change(layer, now))?;
+        self.with_journal(|journal, layer| {
+            journal.before_change(layer, now)?;
+            journal.secure(layer)
+        })?;
         self.clear_litter()?;
+        self.secure_last()?;
         self.needs_attention = self.is_read_only;
         if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    }
+
+    /// The page that was programmed last may fade: its data are written once more.
+    fn secure_last(&mut self) -> Result<(), FtlError> {
+        let Some(last) = self.last.take().filter(|_| !self.is_read_only) else { return Ok(()) };
+        let done = self.secure(&last);
+        if done.is_err() {
+            self.last = Some(last);
+        }
+        done
+    }
+
+    fn secure(&mut self, last: &LastPage) -> Result<(), FtlError> {
+        if self.map[last.lpn.index()] != last.at {
+            return Ok(());
+        }
+        self.counters.copies += 1;
+        self.put(last.lpn, &last.data, self.now)
     }
 
     /// A block is about to be taken: as much of the checkpoint is written as is due for each.

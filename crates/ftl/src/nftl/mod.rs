@@ -28,6 +28,7 @@ use thermocline_flash::{BlockId, Condition, Flash, Lpn, Ppn, Retrying};
 use crate::{
     Counters, FtlError,
     journal::{Journal, LOST, durability::Durability},
+    page_mapped::mount::LastPage,
 };
 use bits::Bits;
 use free::FreeList;
@@ -91,6 +92,8 @@ pub struct Nftl<C> {
     litter: Vec<BlockId>,
     /// Blocks that a program failed in: they are marked as bad, not erased.
     failing: Vec<BlockId>,
+    /// The page that was programmed last before the mount, where it may fade.
+    last: Option<LastPage>,
     /// Whether something is to be looked at before the next write: see `attend`.
     needs_attention: bool,
     /// Whether pages were copied that nothing says to last, out of blocks that are to be erased.
@@ -163,6 +166,7 @@ impl<C: Condition> Nftl<C> {
             journal: None,
             litter: Vec::with_capacity(2),
             failing: Vec::new(),
+            last: None,
             needs_attention: false,
             unproved: false,
             gave_up: false,

@@ -183,7 +183,9 @@ impl<C: Condition> Nftl<C> {
         self.litter = sorted.litter;
         self.least_free = self.least_free.min(self.free.len() + self.litter.len() as u32);
         self.gave_up = !self.litter.is_empty();
-        self.needs_attention = journal.is_clean() || !self.litter.is_empty();
+        self.last = pages.last;
+        self.needs_attention =
+            journal.is_clean() || !self.litter.is_empty() || self.chip.may_fade();
         self.journal = Some(journal);
         self.judge();
         if self.log_is_exhausted {

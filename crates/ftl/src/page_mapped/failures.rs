@@ -55,6 +55,10 @@ pub(super) struct Failures {
     exhausted: bool,
     /// Whether the index log has no block left to be written.
     log_exhausted: bool,
+    /// Whether the page that was programmed last before the mount may fade, and nothing was changed since.
+    last_may_fade: bool,
+    /// Whether the blocks that are left are too few.
+    is_over: bool,
     /// Whether programs went on failing on a read-only layer: nothing is moved any more.
     frozen: bool,
     /// Logical pages below this number may be written: all of them, or none.
@@ -76,7 +80,13 @@ impl Failures {
 
     /// Whether the layer takes no writes.
     pub(super) const fn is_read_only(&self) -> bool {
-        self.writable == 0
+        self.writable == 0 && !self.last_may_fade
+    }
+
+    /// The page that was programmed last may fade: the first change waits for it, or need not any more.
+    pub(super) const fn last_may_fade(&mut self, may_fade: bool) {
+        self.last_may_fade = may_fade;
+        self.settle();
     }
 
     /// Whether something is to be done before space is counted on.
@@ -109,8 +119,13 @@ impl Failures {
 
     /// Whether the banks can hold what the layer has promised decides whether it takes writes.
     pub(super) fn judge(&mut self, banks: &Banks) {
-        let is_over = !banks.can_hold_all() || self.exhausted || self.log_exhausted;
-        self.writable = if is_over || self.lacks_reserve { 0 } else { self.logical_pages };
+        self.is_over = !banks.can_hold_all() || self.exhausted || self.log_exhausted;
+        self.settle();
+    }
+
+    const fn settle(&mut self) {
+        let waits = self.lacks_reserve || self.last_may_fade;
+        self.writable = if self.is_over || waits { 0 } else { self.logical_pages };
     }
 
     /// A write found no room for all the failures.
@@ -122,8 +137,8 @@ impl Failures {
     /// The index log has no block left: no trim and no checkpoint can be written any more.
     #[cold]
     pub(super) const fn log_exhausted(&mut self) {
-        self.log_exhausted = true;
-        self.writable = 0;
+        (self.log_exhausted, self.is_over) = (true, true);
+        self.settle();
     }
 
     /// After a mount: the host may have to wait until there is the reserve again.
@@ -156,8 +171,7 @@ impl Failures {
         if self.log_exhausted {
             return Some(EndOfLife::IndexLog);
         }
-        let is_over = self.writable < self.logical_pages && !self.lacks_reserve;
-        is_over.then_some(EndOfLife::Blocks)
+        self.is_over.then_some(EndOfLife::Blocks)
     }
 
     // What is to be done.

@@ -159,6 +159,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
+        self.secure_last(now)?;
         self.parts.any().record(|journal, parts| journal.settle(parts, now))
     }
 
@@ -179,6 +180,7 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
     }
 
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
+        self.secure_last(now)?;
         self.parts.any().record(|journal, parts| journal.close(parts, now))?;
         self.set_follow_up();
         Ok(())

@@ -55,6 +55,7 @@ mod parts;
 mod retire;
 mod room;
 mod scrub;
+mod secure;
 mod survivors;
 mod swap;
 mod synced_free;

@@ -12,8 +12,8 @@ use thermocline_policy::{
 };
 
 use super::{
-    banks::Banks, config::Config, failures::Failures, open_block::Target, synced_free::SyncedFree,
-    tables::Tables, worded::Worded,
+    banks::Banks, config::Config, failures::Failures, mount::LastPage, open_block::Target,
+    synced_free::SyncedFree, tables::Tables, worded::Worded,
 };
 use crate::{
     Counters, FtlError,
@@ -29,6 +29,8 @@ pub(super) struct Parts<C, P: ?Sized = dyn Worded> {
     pub(super) durability: Durability,
     pub(super) failures: Failures,
     pub(super) counters: Counters,
+    /// The page that was programmed last before the mount, where it may fade.
+    pub(super) last: Option<LastPage>,
     /// What survives beside the data pages; nothing in the simulator.
     pub(super) journal: Option<Box<Journal>>,
     /// Blocks of each bank's free list whose erase a sync has followed.
@@ -45,6 +47,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
             durability: Durability::default(),
             failures: Failures::new(config.logical_pages),
             counters: Counters::default(),
+            last: None,
             journal: None,
             synced_free: SyncedFree::default(),
             chip,

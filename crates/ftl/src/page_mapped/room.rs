@@ -114,6 +114,10 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if lpn.index() >= self.parts.tables.len() {
             return Err(FtlError::OutOfRange(lpn));
         }
+        if self.parts.last.is_some() {
+            self.secure_last(now)?;
+            return self.check_writable(lpn, now);
+        }
         if !self.parts.failures.forgive_reserve(&self.parts.banks) {
             return Err(FtlError::ReadOnly);
         }

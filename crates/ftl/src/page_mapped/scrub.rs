@@ -48,6 +48,7 @@ fn note_ailing<C: Chip, P>(parts: &mut Parts<C, P>, block: BlockId) {
 impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// One step in the background; false if there is nothing to do, or nothing that can be done now.
     pub(super) fn scrub_once(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.secure_last(now)?;
         collect_ailing(&mut self.parts);
         if !self.cleaner.withdrawn().is_empty() || self.parts.failures.unmarked().is_some() {
             self.cleaner.erase_withdrawn(&mut self.parts, now)?;

@@ -233,6 +233,10 @@ pub struct Slate {
     pub lies: bool,
     /// The system below has no room: nothing is programmed.
     pub full: bool,
+    /// A page that power cut off may read well and fade later.
+    pub may_fade: bool,
+    /// One that does, after so many programs and erases more.
+    pub fading: Option<(Ppn, u32)>,
 }
 
 /// One program or erase in so many fails, as long as so many may.
@@ -246,7 +250,9 @@ pub struct Failing {
 
 impl Slate {
     pub fn new(geometry: Geometry, in_order: bool, state: State) -> Self {
-        Self { geometry, in_order, state, ops: Vec::new(), failing: None, lies: false, full: false }
+        let (ops, failing, fading) = (Vec::new(), None, None);
+        let (lies, full, may_fade) = (false, false, false);
+        Self { geometry, in_order, state, ops, failing, lies, full, may_fade, fading }
     }
 
     fn page(&self, at: Ppn) -> Result<&Page, FlashError> {
@@ -256,8 +262,17 @@ impl Slate {
     }
 
     fn act(&mut self, op: Op) {
+        if let Op::Erase(block) = op {
+            self.fading = self.fading.filter(|(at, _)| self.geometry.block_of(*at) != block);
+        }
         self.state.apply(&self.geometry, &op);
         self.ops.push(op);
+        if let Some((at, left)) = self.fading.take() {
+            match left.checked_sub(1) {
+                Some(left) => self.fading = Some((at, left)),
+                None => self.act(Op::Program(at, Page::Torn)),
+            }
+        }
     }
 
     fn fails(&mut self, block: BlockId) -> Option<u32> {
@@ -334,6 +349,10 @@ impl Flash for Slate {
             Page::Holds(oob, _) | Page::Half(oob) => Ok(Some(*oob)),
             Page::Torn => Err(FlashError::Unreadable(from)),
         }
+    }
+
+    fn may_fade(&self) -> bool {
+        self.may_fade
     }
 
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {

@@ -39,6 +39,11 @@ impl Host {
         Self { allowed: each.clone(), now: each }
     }
 
+    /// It may hold what it did, and holds that now.
+    pub fn shown(&mut self, contents: &[u64]) {
+        self.now = contents.iter().map(|&content| vec![content]).collect();
+    }
+
     pub fn learn(&mut self, event: Event) {
         match event {
             Event::Write(lpn, content) => self.set(lpn, content),

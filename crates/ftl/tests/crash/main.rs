@@ -13,6 +13,7 @@ mod chip;
 mod damage;
 mod device;
 mod equal;
+mod fading;
 mod host;
 mod lies;
 mod lives;

@@ -101,6 +101,14 @@ impl<F: Condition> Flash for Faulty<F> {
         }
     }
 
+    fn may_fade(&self) -> bool {
+        self.inner.may_fade()
+    }
+
+    fn is_refused(&self, page: Ppn) -> bool {
+        self.inner.is_refused(page)
+    }
+
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         if self.is_cached() {
             self.powered()?;

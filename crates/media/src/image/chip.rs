@@ -106,10 +106,12 @@ impl Image {
         from: Ppn,
         read: std::io::Result<bool>,
     ) -> Result<(), FlashError> {
+        self.refused = None;
         let is_good = match read {
             Ok(is_good) => is_good,
             // A page the disk cannot read is one page, not the end of the medium.
             Err(error) if is_unreadable(&error) => {
+                self.refused = Some(from);
                 let geometry = &self.header.geometry;
                 self.note_unread((geometry.block_of(from), geometry.page_of(from)));
                 false
@@ -249,6 +251,15 @@ impl Flash for Image {
             Beside::Torn => Err(FlashError::Unreadable(from)),
             Beside::Holds(oob, _) => Ok(Some(oob)),
         }
+    }
+
+    /// A mount reads what the disk holds, and a sector of that is what it is.
+    fn may_fade(&self) -> bool {
+        false
+    }
+
+    fn is_refused(&self, page: Ppn) -> bool {
+        self.refused == Some(page)
     }
 
     /// A page programmed without a payload holds zeros.

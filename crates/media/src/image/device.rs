@@ -12,10 +12,10 @@ use std::{
     path::Path,
 };
 
-use thermocline_flash::{BlockId, Geometry, Kind};
+use thermocline_flash::{BlockId, Kind};
 
 use super::{
-    Image, Open,
+    Image, Open, Unnamed,
     disk::{Disk, How},
     entry,
     error::{Damage, ImageError},
@@ -25,7 +25,9 @@ use super::{
     unread::is_unreadable,
     write_blank,
 };
-use crate::{Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip, Replace};
+use crate::{
+    Medium, MediumEntry, MediumError, NewChip, OpenChip, OpenedChip, Replace, registry::Shape,
+};
 
 pub(crate) const ENTRY: MediumEntry = MediumEntry {
     scheme: "device",
@@ -48,6 +50,8 @@ const BEHIND: u64 = 64 << 20;
 struct BlockDevice {
     disk: Disk,
     length: u64,
+    /// The header page, while a store is made: it is written when that is complete.
+    header: Option<Vec<u8>>,
     /// Keeps others from it: those who would mount it, too.
     _claim: Option<File>,
 }
@@ -56,13 +60,20 @@ impl BlockDevice {
     fn open(path: &Path, open: Open) -> Result<Self, Damage> {
         let claim = if open.read_only { None } else { Some(claim(path)?) };
         let how = How { write: !open.read_only, lock: open.lock, direct: open.direct };
-        Ok(Self { disk: Disk::open_any(path, how)?, length: size(path)?, _claim: claim })
+        let (disk, length) = (Disk::open_any(path, how)?, size(path)?);
+        Ok(Self { disk, length, header: None, _claim: claim })
     }
 }
 
 impl Store for BlockDevice {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
-        self.disk.read_at(into, at)
+        match &self.header {
+            Some(page) if at == 0 || at == self.length - PAGE as u64 => {
+                into.copy_from_slice(&page[..into.len()]);
+                Ok(())
+            }
+            _ => self.disk.read_at(into, at),
+        }
     }
 
     fn write_at(&self, from: &[u8], at: u64) -> io::Result<()> {
@@ -130,16 +141,17 @@ fn at(path: &Path) -> impl Fn(Damage) -> MediumError {
     move |what| entry::refused(ImageError { path: path.into(), what })
 }
 
-/// The most blocks a bank that a chip of that shape can have on a device.
-fn room(path: &Path, kind: Kind, geometry: &Geometry) -> Result<u32, MediumError> {
+/// The most blocks a bank that a chip can have on a device, of the shape that it has with so many.
+fn room(path: &Path, kind: Kind, shape: Shape<'_>) -> Result<u32, MediumError> {
     check(path)?;
     let bytes = size(path).map_err(at(path))?;
     let fits = |blocks_per_bank: u32| {
-        let geometry = Geometry { blocks_per_bank, ..*geometry };
-        let layout = geometry.check().ok().and_then(|()| Layout::checked(kind, &geometry).ok());
+        let layout = shape(blocks_per_bank).and_then(|shape| Layout::checked(kind, &shape).ok());
         layout.is_some_and(|layout| layout.length <= bytes)
     };
-    let (mut small, mut large) = (0, u32::MAX / geometry.banks.max(1));
+    // Of more, not even the areas find room.
+    let most = bytes / 512;
+    let (mut small, mut large) = (0, u32::try_from(most).unwrap_or(u32::MAX));
     while large - small > 1 {
         let middle = small.midpoint(large);
         *(if fits(middle) { &mut small } else { &mut large }) = middle;
@@ -173,11 +185,16 @@ fn create(path: &Path, new: &NewChip) -> Result<Box<dyn Medium>, MediumError> {
             path.display()
         )));
     }
-    let image = blank(&device, &layout)
-        .and_then(|()| write_blank(&device, &header, &layout, &[]))
-        .map_err(Damage::when("write the device"))
-        .and_then(|()| Image::over(path, Box::new(sized(device)?), Open::default()));
-    Ok(Box::new(image.map_err(at(path))?))
+    let made = || {
+        blank(&device, &layout)?;
+        write_blank(&device, &layout, &[]).map_err(Damage::when("write the device"))?;
+        // What is cut off before the store is complete is no image.
+        let device = BlockDevice { length: layout.length, header: Some(header.encode()), ..device };
+        let mut image = Image::over(path, Box::new(device), Open::default())?;
+        image.unnamed = Some(Unnamed::Device);
+        Ok(image)
+    };
+    Ok(Box::new(made().map_err(at(path))?))
 }
 
 /// Whether a device holds nothing that another program would miss: they all leave a mark at either end.
@@ -193,10 +210,19 @@ fn is_blank(device: &BlockDevice) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Makes of the table and the areas what they are in a new file, the old header first.
-fn blank(device: &BlockDevice, layout: &Layout) -> io::Result<()> {
+/// Makes of the table and the areas what they are in a new file, the old header first, and the copy of it.
+fn blank(device: &BlockDevice, layout: &Layout) -> Result<(), Damage> {
+    let copy = second_header(device)?.map(|end| end - PAGE as u64);
+    let blank = || write_zeros(device, layout, copy);
+    blank().map_err(Damage::when("write the device"))
+}
+
+fn write_zeros(device: &BlockDevice, layout: &Layout, copy: Option<u64>) -> io::Result<()> {
     let zeros = vec![0; STEP];
     device.write_at(&zeros[..PAGE], 0)?;
+    if let Some(copy) = copy {
+        device.write_at(&zeros[..PAGE], copy)?;
+    }
     device.sync()?;
     let areas = layout.second_areas_of(BlockId(0));
     let copies = areas..areas + u64::from(layout.geometry.blocks()) * layout.areas_bytes as u64;

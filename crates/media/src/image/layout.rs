@@ -223,6 +223,11 @@ impl Layout {
         page.is_multiple_of(unit) && self.areas_bytes.is_multiple_of(unit)
     }
 
+    /// Where the second copies begin: nothing stands behind that does not stand before.
+    pub(super) const fn second_copies(&self) -> u64 {
+        self.second_areas
+    }
+
     /// The second copy of the header page: the file's last page.
     pub(super) const fn second_header(&self) -> u64 {
         self.length - PAGE as u64

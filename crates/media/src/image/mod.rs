@@ -54,14 +54,14 @@ use std::{
 };
 
 use thermocline_files::{Kind as FileKind, Rights, Successor};
-use thermocline_flash::{BlockId, Geometry, Kind, Rules};
+use thermocline_flash::{BlockId, Geometry, Kind, Ppn, Rules};
 
 pub(crate) use entry::ENTRY;
 pub use error::{Damage, ImageError};
 pub use layout::{FORMAT_VERSION, Header, PROFILE_BYTES};
 
 use crate::{
-    Replace,
+    Medium, Replace,
     record::{self, checksum},
 };
 use ahead::Ahead;
@@ -73,7 +73,7 @@ use runs::Runs;
 use store::{Guarded, Store, read_anew};
 use syncing::Waiting;
 use table::Table;
-use unread::{Unread, is_unreadable};
+use unread::{FILLER, Unread, is_unreadable};
 
 /// How to make an image.
 #[derive(Clone, Debug)]
@@ -141,6 +141,8 @@ pub struct Image {
     waiting: Waiting,
     open: Open,
     failed_reads: u64,
+    /// The page whose payload the disk could not read, if that was the last one read.
+    refused: Option<Ppn>,
     lost_groups: u32,
     /// The copy of the header page that is damaged.
     damaged_header: Option<Copy>,
@@ -152,14 +154,20 @@ pub struct Image {
     remarks: Vec<String>,
 }
 
-/// What a new image needs to take its name.
+/// What a new image needs to be found.
 #[derive(Debug)]
-struct Unnamed {
-    successor: Successor,
-    /// Nothing had the name, and nothing may have got it since.
-    is_first: bool,
-    /// The file that it replaces. It is locked until then: nobody uses it.
-    _replaces: Option<Disk>,
+enum Unnamed {
+    /// Its name.
+    File {
+        successor: Successor,
+        /// Nothing had the name, and nothing may have got it since.
+        is_first: bool,
+        /// The file that it replaces. It is locked until then: nobody uses it.
+        _replaces: Option<Disk>,
+    },
+    /// Its header pages: a block device has a name.
+    #[cfg(target_os = "linux")]
+    Device,
 }
 
 impl Image {
@@ -174,7 +182,7 @@ impl Image {
     }
 
     /// Makes an image that takes its name, and the place of a file that has it, when it is told to
-    /// ([`Medium::publish`](crate::Medium::publish)). Dropped before, it leaves nothing behind.
+    /// ([`Medium::publish`]). Dropped before, it leaves nothing behind.
     ///
     /// # Errors
     /// [`ImageError`].
@@ -203,15 +211,23 @@ impl Image {
             let disk = Disk::of_file(file, how)?;
             let store = fill(disk, &header, &layout, options)?;
             let mut image = Self::over(path, store, Open::default())?;
-            image.unnamed = Some(Unnamed { successor, is_first, _replaces: replaces });
+            image.unnamed = Some(Unnamed::File { successor, is_first, _replaces: replaces });
             Ok(image)
         };
         create().map_err(|what| ImageError { path: path.into(), what })
     }
 
     fn take_name(&mut self) -> Result<(), Damage> {
-        let Some(Unnamed { successor, is_first, _replaces }) = self.unnamed.take() else {
-            return Ok(());
+        let (successor, is_first, _replaces) = match self.unnamed.take() {
+            None => return Ok(()),
+            #[cfg(target_os = "linux")]
+            Some(Unnamed::Device) => {
+                return write_headers(&*self.store, &self.header, &self.layout)
+                    .map_err(Damage::when("write the header page"));
+            }
+            Some(Unnamed::File { successor, is_first, _replaces }) => {
+                (successor, is_first, _replaces)
+            }
         };
         let named = if is_first { successor.finish_first() } else { successor.finish() };
         named.map_err(|error| match error.kind() {
@@ -241,6 +257,12 @@ impl Image {
         let remarks = read_anew(&mut *store, open.read_only, &fits)?;
         let mut image = Self::over(path, store, open)?;
         image.remarks = remarks;
+        if !open.read_only && !open.lengthen && image.areas.unread.cut_at().is_some() {
+            // Else the next damage would find one copy only.
+            let mended = image.mend();
+            image.remarks.extend(mended.map_err(|_| Damage::Header)?);
+            image.areas.unread = Unread::default();
+        }
         Ok(image)
     }
 
@@ -251,17 +273,18 @@ impl Image {
             return Err(Damage::Stub(is));
         }
         let (header, should, damaged_header) = read_header(&*store, is)?;
-        // What is left of one that was cut off can be read.
-        if is > should || is < should && !open.read_only && !open.lengthen {
+        let layout = Layout::of(header.kind, &header.geometry);
+        let is_whole = is >= layout.second_copies();
+        // What is left of one that was cut off can be read; and used, where nothing was lost.
+        if is > should || is < should && !(open.read_only || open.lengthen || is_whole) {
             return Err(Damage::Length { is, should });
         }
         let is_lengthened = is < should && !open.read_only;
         if is_lengthened {
-            store.set_len(should).map_err(Damage::when("make the file as long as it was"))?;
+            lengthen(&*store, is, should, is_whole)?;
         }
         let damaged_header = if is_lengthened { Some(Copy::Second) } else { damaged_header };
-        let mut unread = Unread::new(is, should);
-        let layout = Layout::of(header.kind, &header.geometry);
+        let mut unread = Unread::new(is, should, layout.second_copies());
         let size = header.geometry.page_size as usize;
         let unit = store.unit();
         if !layout.fits(unit) {
@@ -280,6 +303,7 @@ impl Image {
             waiting: Waiting::new(header.geometry.blocks()),
             open,
             failed_reads: 0,
+            refused: None,
             lost_groups,
             damaged_header,
             page: vec![0; size],
@@ -353,6 +377,25 @@ fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>)
     }
 }
 
+/// Makes a file as long as it was. Where only second copies were lost, what stands in their place is nothing.
+fn lengthen(store: &dyn Store, is: u64, should: u64, is_whole: bool) -> Result<(), Damage> {
+    let refused = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::Unsupported => Damage::Length { is, should },
+        _ => Damage::System { doing: "make the file as long as it was", error },
+    };
+    store.set_len(should).map_err(refused)?;
+    let filler = vec![FILLER; if is_whole { 1 << 20 } else { 0 }];
+    // Whole blocks of the disk.
+    let unit = store.unit() as u64;
+    let mut at = is.next_multiple_of(unit).min(should);
+    while is_whole && at < should {
+        let here = (should - at).min(filler.len() as u64);
+        store.write_at(&filler[..here as usize], at).map_err(refused)?;
+        at += here;
+    }
+    Ok(())
+}
+
 /// Whether a file has no header page that can be read, in neither place. Of a header of another version, or of a
 /// system that fails, that is not said.
 ///
@@ -421,19 +464,16 @@ fn fill(
     if options.preallocate {
         disk.allocate(layout.length)?;
     }
-    write_blank(&disk, header, layout, &options.bad_blocks)
+    write_blank(&disk, layout, &options.bad_blocks)
+        .and_then(|()| write_headers(&disk, header, layout))
         .and_then(|()| disk.sync_all())
         .map_err(Damage::when("write the file"))?;
     Ok(Box::new(disk))
 }
 
-/// Writes what stands in the image of an erased chip, the header pages last: what was cut off is no image.
-fn write_blank(
-    store: &dyn Store,
-    header: &Header,
-    layout: &Layout,
-    bad: &[BlockId],
-) -> std::io::Result<()> {
+/// Writes what stands in the image of an erased chip, but for the header pages, which come last: what was cut off is
+/// no image.
+fn write_blank(store: &dyn Store, layout: &Layout, bad: &[BlockId]) -> std::io::Result<()> {
     Table::new(layout, bad).write_new(store, layout)?;
     if layout.kind == Kind::Nor {
         let (mut areas, runs) = (Areas::new(*layout, Unread::default()), Runs::new(layout));
@@ -441,7 +481,10 @@ fn write_blank(
             areas.blank(block, &record::segment::erased(block, 0), &runs, store)?;
         }
     }
-    store.sync()?;
+    store.sync()
+}
+
+fn write_headers(store: &dyn Store, header: &Header, layout: &Layout) -> std::io::Result<()> {
     store.write_at(&header.encode(), layout.second_header())?;
     store.write_at(&header.encode(), 0)?;
     store.sync()

@@ -19,7 +19,7 @@ use super::{
     layout::{Layout, PAGE},
     store::Store,
     unread::EIO,
-    write_blank,
+    write_blank, write_headers,
 };
 
 /// Bytes that a disk writes whole or not at all.
@@ -117,7 +117,8 @@ impl Tape {
             let layout = Layout::checked(kind, &geometry)?;
             let header = Header { id: [7; 16], kind, geometry, rules, profile: String::new() };
             let tape = Self::of(vec![0; layout.length as usize]);
-            let written = write_blank(&tape, &header, &layout, &[]);
+            let written = write_blank(&tape, &layout, &[])
+                .and_then(|()| write_headers(&tape, &header, &layout));
             written.map_err(Damage::when("write the file"))?;
             tape.reel().events.clear();
             Ok(tape)

@@ -6,7 +6,7 @@ use super::store::{Store, error_number};
 
 /// Stands for bytes that cannot be read. No record and no slot of the block table has a checksum that fits
 /// it, and it is not blank.
-const FILLER: u8 = 0x55;
+pub(super) const FILLER: u8 = 0x55;
 /// What a disk reads or fails to read as one.
 const SECTOR: usize = 512;
 /// Ranges that are named one by one.
@@ -28,6 +28,8 @@ pub(super) struct Unread {
     more: bool,
     /// Bytes of the file, and bytes that it should have, if it was cut off.
     cut: Option<(u64, u64)>,
+    /// Where its second copies begin.
+    second_copies: u64,
 }
 
 impl Unread {
@@ -36,9 +38,9 @@ impl Unread {
         self.cut.map(|(is, _)| is)
     }
 
-    /// Of a file that has so many bytes and should have so many.
-    pub(super) fn new(is: u64, should: u64) -> Self {
-        Self { cut: (is < should).then_some((is, should)), ..Self::default() }
+    /// Of a file that has so many bytes and should have so many, the second copies from that one on.
+    pub(super) fn new(is: u64, should: u64, second_copies: u64) -> Self {
+        Self { cut: (is < should).then_some((is, should)), second_copies, ..Self::default() }
     }
 
     pub(super) fn note(&mut self, range: Range<u64>) {
@@ -67,7 +69,11 @@ impl Unread {
         };
         let more = self.more.then(|| "more of the file cannot be read".into());
         let cut = self.cut.map(|(is, should)| {
-            format!("{is} bytes long, but its header says {should}: it was cut off, and what was behind is lost")
+            let lost = match is < self.second_copies {
+                true => "what was behind is lost",
+                false => "second copies were behind: nothing is lost",
+            };
+            format!("{is} bytes long, but its header says {should}: it was cut off, and {lost}")
         });
         cut.into_iter().chain(self.ranges.iter().map(range)).chain(more)
     }

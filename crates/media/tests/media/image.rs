@@ -199,10 +199,19 @@ fn what_is_no_whole_image_is_refused_by_name_and_with_the_remedy() {
     let length = image.length();
     drop(image);
     let file = OpenOptions::new().write(true).open(&path).expect("there");
-    file.set_len(length - 1).expect("shortened");
+    for bytes in [1, 4096, 5000] {
+        file.set_len(length - bytes).expect("shortened");
+        let image = Image::open(&path, Open::default()).expect("only second copies were there");
+        assert_eq!((image.length(), image.ailments()), (length, vec![]));
+        drop(image);
+        let whole = fs::read(&path).expect("readable");
+        assert_eq!(whole.len() as u64, length);
+        assert!(whole[..4096] == whole[whole.len() - 4096..], "the header stands twice");
+    }
+    file.set_len(length / 2).expect("shortened");
     let cut = refusal(&path);
     assert!(cut.contains("it was cut off; restore it from a complete copy"), "{cut}");
-    assert!(cut.contains(&format!("{} bytes long, but its header says {length}", length - 1)));
+    assert!(cut.contains(&format!("{} bytes long, but its header says {length}", length / 2)));
     file.set_len(length + 1).expect("longer");
     assert!(refusal(&path).contains("it was written past its end; cut it to that length"));
     file.set_len(length).expect("as it was");

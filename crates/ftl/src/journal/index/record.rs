@@ -68,13 +68,18 @@ impl Kind {
         matches!(self, Self::Trims | Self::Erased | Self::Rewritten)
     }
 
+    /// Whether a page of it says something without others.
+    pub(crate) const fn is_whole(self) -> bool {
+        self.is_kept() || matches!(self, Self::Clean | Self::InUse)
+    }
+
     /// Whether each page of it takes a number as a page of data does, so that a mount misses one that is gone: what
     /// it says no other page can tell.
     pub(crate) const fn is_numbered(self) -> bool {
         matches!(self, Self::Trims)
     }
 
-    fn of(number: u8) -> Option<Self> {
+    pub(crate) fn of(number: u8) -> Option<Self> {
         [
             Self::Head,
             Self::Trims,
@@ -223,6 +228,12 @@ impl Page {
         for figure in [header.first, header.count, header.checkpoint, header.number] {
             self.bytes.extend(figure.to_le_bytes());
         }
+    }
+
+    /// What was written before, to be written once more.
+    pub(crate) fn same(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend(bytes);
     }
 
     /// It is about to be written as that one of its block of the log.

@@ -24,5 +24,5 @@ mod tables;
 pub use error::MountError;
 pub(crate) use found_log::FoundLog;
 pub(crate) use opened::{GoingOn, check_summary, summary_of};
-pub(crate) use pages::Pages;
+pub(crate) use pages::{LastPage, Pages};
 pub use recovery::{Mount, Recovery};

@@ -94,6 +94,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         // the chip.
         parts.failures.after_mount(&parts.banks, !recovery.clean || closed_early);
         parts.journal = Some(journal);
+        parts.last = pages.last;
+        parts.failures.last_may_fade(parts.last.is_some());
         Ok((Self::of(parts), recovery))
     }
 }
@@ -131,7 +133,7 @@ impl GoingOn {
         let log = found.log(chip, wanted);
         let is_exhausted = log.has_no_free_block();
         let checkpoint = (found.complete, found.numbered);
-        let state = (recovery.clean, how != Mount::Quick);
+        let state = (recovery.clean, how != Mount::Quick, chip.may_fade());
         let base = pages.base.unwrap_or(0);
         let geometry = chip.geometry();
         Ok(Self {

@@ -45,6 +45,16 @@ pub(crate) struct Pages {
     numbers: Vec<u64>,
     /// Whether the log has no record of some of them.
     pub(crate) unrecorded: bool,
+    /// The page of data that was programmed last, where nothing says that it lasts and the chip's pages may fade.
+    pub(crate) last: Option<LastPage>,
+}
+
+/// A page that may have been cut off and reads well now.
+#[derive(Clone, Debug)]
+pub(crate) struct LastPage {
+    pub(crate) lpn: Lpn,
+    pub(crate) at: Ppn,
+    pub(crate) data: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +123,7 @@ impl Pages {
             base: None,
             numbers: Vec::new(),
             unrecorded: false,
+            last: None,
         }
     }
 
@@ -519,6 +530,8 @@ impl Pages {
     ) -> Result<(), FlashError> {
         let mut doubtful = core::mem::take(&mut self.doubtful);
         doubtful.sort_unstable_by_key(|copy| (copy.oob.lpn, u64::MAX - copy.oob.sequence));
+        let last = doubtful.iter().map(|copy| copy.oob.sequence).max();
+        let last = last.filter(|_| chip.may_fade());
         for copy in &doubtful {
             let page = copy.oob.lpn.index();
             if copy.oob.sequence <= self.newest[page] {
@@ -530,8 +543,21 @@ impl Pages {
                 continue;
             }
             recovery.pages_verified += 1;
-            match chip.read(copy.at, &mut []) {
+            let mut data = Vec::new();
+            if last == Some(copy.oob.sequence) {
+                data.resize(chip.geometry().page_size as usize, 0);
+            }
+            match chip.read(copy.at, &mut data) {
                 Ok(()) => {
+                    if !data.is_empty() {
+                        self.last = Some(LastPage { lpn: copy.oob.lpn, at: copy.at, data });
+                    }
+                    self.newest[page] = copy.oob.sequence;
+                    self.take(copy.at, &copy.oob);
+                }
+                // It was whole once, and no older copy takes its place.
+                Err(FlashError::Unreadable(_)) if chip.is_refused(copy.at) => {
+                    recovery.unreadable_pages += 1;
                     self.newest[page] = copy.oob.sequence;
                     self.take(copy.at, &copy.oob);
                 }

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Kind, Lpn, Oob};
 
 use super::{
-    super::{Image, Open, layout::Layout, write_blank},
+    super::{Image, Open, layout::Layout, write_blank, write_headers},
     Chip,
     log::open_image,
     volatile::{Draw, Volatile},
@@ -18,7 +18,9 @@ fn image(kind: Kind) -> (Volatile, Layout, Image) {
     let header = Chip { kind, in_order: kind == Kind::Nand }.header();
     let layout = Layout::of(header.kind, &header.geometry);
     let store = Volatile::new(layout.length);
-    write_blank(&store, &header, &layout, &[]).expect("memory");
+    write_blank(&store, &layout, &[])
+        .and_then(|()| write_headers(&store, &header, &layout))
+        .expect("memory");
     let image = open_image(&store, Open::default());
     (store, layout, image)
 }
@@ -343,6 +345,27 @@ fn a_sector_that_cannot_be_read_loses_what_was_in_it() {
         all_but(&mut image, &[]);
         assert!(image.ailments().is_empty(), "{:?}", image.ailments());
     }
+}
+
+#[test]
+fn a_file_without_the_end_of_its_second_copies_is_whole_and_has_them_again() {
+    let (store, layout, mut image) = image(Kind::Nand);
+    for page in 0..20 {
+        program(&mut image, page).expect("memory");
+    }
+    image.sync().expect("memory");
+    drop(image);
+    store.cut_off(layout.second_areas_of(BLOCK) + 70);
+    let path = std::path::Path::new("memory");
+    let open = || Image::reopen(path, Box::new(store.clone()), Open::default());
+    let mut image = open().expect("nothing is lost");
+    assert!((0..20).all(|page| is_there(&mut image, page)));
+    assert_eq!(image.ailments(), [""; 0]);
+    drop(image);
+    // One sector of the first copies costs nothing then.
+    store.spoil_sector(layout.areas_of(BLOCK));
+    let mut image = open().expect("opened again");
+    assert!((0..20).all(|page| is_there(&mut image, page)));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Kind, Lpn, Oob, Ppn};
 
 use super::{
-    super::{Image, Open, layout::Layout, runs::Runs, write_blank},
+    super::{Image, Open, layout::Layout, runs::Runs, write_blank, write_headers},
     Chip,
     volatile::{Draw, Volatile},
 };
@@ -96,7 +96,9 @@ impl Log {
         let header = chip.header();
         let layout = Layout::of(header.kind, &header.geometry);
         let store = Volatile::new(layout.length);
-        write_blank(&store, &header, &layout, &[]).expect("memory");
+        write_blank(&store, &layout, &[])
+            .and_then(|()| write_headers(&store, &header, &layout))
+            .expect("memory");
         if header.kind == Kind::Nor {
             let block = header.geometry.block_size() as usize;
             let blocks = layout.payload_of(BlockId(0), 0)..layout.second_areas_of(BlockId(0));

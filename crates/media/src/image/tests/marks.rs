@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, Geometry};
 
 use super::{
-    super::{Damage, Image, Open, layout::Layout, write_blank},
+    super::{Damage, Image, Open, layout::Layout, write_blank, write_headers},
     Chip, Kind,
     log::open_image,
     volatile::{Draw, Volatile},
@@ -26,7 +26,9 @@ fn no_loss_of_power_loses_a_mark_that_was_synced_or_a_group_of_the_table() {
     for seed in 0..40 {
         let mut draw = Draw(seed);
         let store = Volatile::new(layout.length);
-        write_blank(&store, &header, &layout, &[BlockId(7)]).expect("memory");
+        write_blank(&store, &layout, &[BlockId(7)])
+            .and_then(|()| write_headers(&store, &header, &layout))
+            .expect("memory");
         let mut image = open_image(&store, Open::default());
         // Of each block: erase count and mark that must be there, and what was done since.
         let mut least = vec![(0, false); BLOCKS];
@@ -83,7 +85,9 @@ fn a_group_without_a_whole_slot_takes_the_mean_of_the_others() {
     header.geometry = Geometry { blocks_per_bank: 1500, pages_per_block: 1, ..header.geometry };
     let layout = Layout::of(header.kind, &header.geometry);
     let store = Volatile::new(layout.length);
-    write_blank(&store, &header, &layout, &[BlockId(3), BlockId(1400)]).expect("memory");
+    write_blank(&store, &layout, &[BlockId(3), BlockId(1400)])
+        .and_then(|()| write_headers(&store, &header, &layout))
+        .expect("memory");
     let mut image = open_image(&store, Open::default());
     for block in (0..1016).filter(|&block| block != 3) {
         for _ in 0..5 {

@@ -3,7 +3,7 @@
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Kind, Lpn, Oob, Ppn};
 
 use super::{
-    super::{Image, Open, areas::Areas, layout::Layout, runs::Runs, write_blank},
+    super::{Image, Open, areas::Areas, layout::Layout, runs::Runs, write_blank, write_headers},
     Chip,
     log::open_image,
     volatile::Volatile,
@@ -15,7 +15,9 @@ fn image(in_order: bool, pages: usize, count: usize) -> (Volatile, Image) {
     let header = Chip { kind: Kind::Nand, in_order }.header();
     let layout = Layout::of(header.kind, &header.geometry);
     let store = Volatile::new(layout.length);
-    write_blank(&store, &header, &layout, &[]).expect("memory");
+    write_blank(&store, &layout, &[])
+        .and_then(|()| write_headers(&store, &header, &layout))
+        .expect("memory");
     let mut image = open_image(&store, Open::default());
     image.runs = Runs::sized(&layout, pages * 1024, count);
     (store, image)
@@ -172,7 +174,9 @@ fn areas_that_were_given_away_are_covered_by_what_waits_when_they_are_read_again
     let geometry = header.geometry;
     let layout = Layout::of(header.kind, &geometry);
     let store = Volatile::new(layout.length);
-    write_blank(&store, &header, &layout, &[]).expect("memory");
+    write_blank(&store, &layout, &[])
+        .and_then(|()| write_headers(&store, &header, &layout))
+        .expect("memory");
     let mut image = open_image(&store, Open::default());
     image.areas = Areas::sized(layout, 64);
     let look_elsewhere = |image: &mut Image| {

@@ -1,0 +1,48 @@
+//! The page that power may have cut off, and that reads well, is written once more before anything else is changed.
+//!
+//! Problem. Cells that were not programmed in full may read well at the mount and fail later. The copy before such a page, which
+//! was flushed, is garbage by then, and its block erased. Idea. Only the page that was programmed last can be such a page. The
+//! mount keeps its data in memory, and they go to another page first. What the page held is never replaced by an older copy, for
+//! it may have been flushed. Consequence. A mount after a loss of power costs one program more and the memory of one page, on a
+//! chip whose pages [may fade](thermocline_flash::Flash::may_fade).
+
+use thermocline_flash::Chip;
+use thermocline_policy::placement::Placement;
+
+use super::{append::PageWrite, core::PageMapped, mount::LastPage, opening::open_next};
+use crate::FtlError;
+
+impl<C: Chip, P: Placement> PageMapped<C, P> {
+    /// Writes it, if there is one.
+    pub(super) fn secure_last(&mut self, now: u64) -> Result<(), FtlError> {
+        let Some(last) = self.parts.last.take() else { return Ok(()) };
+        let done = self
+            .secure(&last, now)
+            .and_then(|()| self.parts.any().record(|journal, parts| journal.secure(parts)));
+        if done.is_err() {
+            self.parts.last = Some(last);
+        }
+        self.parts.failures.last_may_fade(self.parts.last.is_some());
+        done
+    }
+
+    /// The data go to another page of the block, or of a free one: nothing is cleaned before they are there.
+    #[cold]
+    fn secure(&mut self, last: &LastPage, now: u64) -> Result<(), FtlError> {
+        let &LastPage { lpn, at, ref data } = last;
+        if self.parts.failures.end_of_life().is_some() || self.parts.tables.data(lpn) != at {
+            return Ok(());
+        }
+        let block = self.parts.tables.shape().block_of(at);
+        let bank = self.parts.banks.bank_of(block);
+        let home = &self.parts.banks[bank];
+        let stream = home.block(block).stream;
+        if home.open(usize::from(stream)).is_full() && home.free_blocks() > 0 {
+            open_next(&mut self.parts, bank, stream, now)?;
+        }
+        let write = PageWrite { lpn, stream, data, now };
+        self.append(bank, write, |_, word| word)?;
+        self.parts.counters.copies += 1;
+        Ok(())
+    }
+}
