@@ -152,6 +152,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// Writes a page of the map, the next that has changes: what stands beside it tells of all that was done before it.
+    ///
+    /// # Errors
+    /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
+    pub fn write_next_map_page(&mut self) -> Result<(), Error> {
+        self.make_room()?;
+        let next = self.cache.first_from(self.sweep * self.map_entries);
+        let next = next.or_else(|| self.cache.first_from(0));
+        self.write_map_page(next.map_or(0, |lpn| lpn / self.entries()))
+    }
+
     /// Programs after which a sweep goes on though there is room: what bounds a mount.
     fn most_looked_at(&self) -> u64 {
         let pages = (self.shape.blocks * self.shape.pages / LOOKED_AT).max(4 * self.shape.pages);

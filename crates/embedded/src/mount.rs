@@ -76,7 +76,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.is_sure = !may_be_cut;
             let is_whole = !scan.is_mark && self.is_whole(self.newest)?;
             // A mark is written again, should the one that is there be another time than now.
-            if scan.is_mark || !is_whole && may_be_cut {
+            if scan.is_mark || !is_whole && may_be_cut && !self.nand.lasts(scan.newest) {
                 never.from = scan.newest;
                 // Another program began when the one before it was done.
                 may_be_cut = matches!(scan.before, None | Some(Before::First(_)));

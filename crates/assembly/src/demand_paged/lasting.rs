@@ -13,6 +13,8 @@ const STEPS: u64 = 1 << STEPS_BITS;
 /// Bits of the time, which is in steps of two to the power of [`TIME_STEP`] nanoseconds: a millisecond, about.
 const TIME_BITS: u32 = 64 - 2 * BITS;
 const TIME_STEP: u32 = 20;
+/// The least time between two pages that the background writes to tell of a sync, in nanoseconds.
+const QUIET_NS: u64 = 60_000_000_000;
 
 /// What programs are known to last.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,10 @@ pub(super) struct Lasting {
     until: u64,
     /// The last one.
     last: u64,
+    /// The last number up to which a page tells that all last.
+    told: u64,
+    /// When the background had that told.
+    told_at: Option<u64>,
 }
 
 impl Lasting {
@@ -52,25 +58,42 @@ impl Lasting {
             true => (above(number.saturating_sub(self.until)), below(number - began)),
             false => (0, 0),
         };
+        if until > 0 {
+            self.told = number.saturating_sub(distance(until));
+        }
         (until << BITS | began) << TIME_BITS | time
+    }
+
+    /// Whether a page should tell of the last sync: nothing was programmed after it, and the last time was not a moment ago.
+    pub(super) fn is_record_due(&mut self, now: u64) -> bool {
+        let is_news =
+            self.until == self.last && self.began.is_some_and(|began| began <= self.until);
+        let is_late = self.told_at.is_none_or(|then| now.saturating_sub(then) >= QUIET_NS);
+        let is_due = is_news && is_late && self.told < self.until;
+        if is_due {
+            self.told_at = Some(now);
+        }
+        is_due
     }
 
     /// Learns what a page tells. Its time.
     pub(super) fn learn(&mut self, number: u64, beside: u64) -> u64 {
-        let code = beside >> TIME_BITS;
-        let (until, began) = (code >> BITS, code & ((1 << BITS) - 1));
-        if until > 0 {
-            let of = |code| number.saturating_sub(distance(code));
-            self.add(of(began), of(until));
+        if let Some((from, until)) = told(number, beside) {
+            self.add(from, until);
         }
         time_ns(beside)
+    }
+
+    /// The program of that number lasted, whatever became of its page.
+    pub(super) fn lasted(&mut self, number: u64) {
+        self.add(number, number);
     }
 
     fn add(&mut self, from: u64, until: u64) {
         if until < from || self.has(from) && self.has(until) {
             return;
         }
-        let overlaps = |&(first, last): &(u64, u64)| first <= until && from <= last;
+        let overlaps = |&(first, last): &(u64, u64)| first <= until + 1 && from <= last + 1;
         let mut all = (from, until);
         for known in self.known.extract_if(.., |known| overlaps(known)) {
             all = (all.0.min(known.0), all.1.max(known.1));
@@ -82,6 +105,14 @@ impl Lasting {
     pub(super) fn has(&self, number: u64) -> bool {
         self.known.iter().any(|known| (known.0..=known.1).contains(&number))
     }
+}
+
+/// The programs that last by what stands beside the page of a number, if it tells of any.
+pub(super) fn told(number: u64, beside: u64) -> Option<(u64, u64)> {
+    let code = beside >> TIME_BITS;
+    let (until, began) = (code >> BITS, code & ((1 << BITS) - 1));
+    let of = |code| number.saturating_sub(distance(code));
+    (until > 0).then(|| (of(began), of(until)))
 }
 
 /// The time in nanoseconds of what stands beside a page: the latest that it may be.
@@ -125,6 +156,19 @@ mod tests {
             }
         }
         assert_eq!(above(1 << 39), 0, "it says nothing");
+    }
+
+    #[test]
+    fn times_of_years_are_kept_and_those_beyond_are_the_last_that_there_is() {
+        const DAY: u64 = 86_400_000_000_000;
+        let mut writer = Lasting::default();
+        writer.program(1, 0);
+        writer.all_synced();
+        for (number, days) in (2..).zip([1, 53, 400, 12_000, 200_000]) {
+            let beside = writer.program(number, days * DAY);
+            let time = time_ns(beside);
+            assert!(time >= (days * DAY).min(13_000 * DAY) && told(number, beside) == Some((1, 1)));
+        }
     }
 
     #[test]

@@ -271,6 +271,20 @@ impl<C: Chip> Upkeep for DemandPaged<C> {
         self.read_page(lpn, into)
     }
 
+    /// A sync that nothing followed is told of by a page of the map.
+    fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
+        let is_nothing = self.is_over || self.is_broken || self.ftl.nand().is_draft();
+        if is_nothing || !self.ftl.nand_mut().lasting.is_record_due(now) {
+            return Ok(false);
+        }
+        self.ftl.nand_mut().now = now;
+        let done = self.ftl.write_next_map_page();
+        match self.after(Lpn::NONE, done) {
+            Err(FtlError::ReadOnly) => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
         if self.ftl.nand().is_draft() {
             return Ok(());

@@ -18,8 +18,11 @@ use thermocline_ftl::{
 };
 use thermocline_policy::trigger::Watermarks;
 
-pub use self::policies::{Halves, halves};
 use self::{layer::DemandPaged, nand::OnFlash};
+pub use self::{
+    nand::BesidePage,
+    policies::{Halves, halves},
+};
 use crate::{AnyLayer, AssemblyError, PolicySpec, store::Begin};
 
 /// Bytes of memory for changes of the map where nothing is said of it.

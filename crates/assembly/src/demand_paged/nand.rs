@@ -12,7 +12,7 @@ use thermocline_embedded::{AREA, Area, Before, Content, Found, Geometry, Nand, N
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob, Ppn, Retrying};
 use thermocline_ftl::index::MAP_STREAM;
 
-use super::lasting::Lasting;
+use super::lasting::{self, Lasting};
 
 /// What was done to a chip, but only in memory.
 #[derive(Debug, Default)]
@@ -227,6 +227,27 @@ pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
     .encode()
 }
 
+/// What stands beside a page of this layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BesidePage {
+    /// The number of its program.
+    pub number: u64,
+    /// When that was done, in nanoseconds.
+    pub time_ns: u64,
+    /// Programs of which it tells that they last, if it tells of any.
+    pub lasting: Option<(u64, u64)>,
+}
+
+impl BesidePage {
+    /// Takes apart what the chip's area holds.
+    #[must_use]
+    pub fn of(oob: &Oob) -> Self {
+        let number = oob.sequence & SEQUENCE;
+        let lasting = lasting::told(number, oob.time);
+        Self { number, time_ns: lasting::time_ns(oob.time), lasting }
+    }
+}
+
 impl<C: Flash> Nand for OnFlash<C> {
     fn geometry(&self) -> Geometry {
         self.shape
@@ -248,6 +269,11 @@ impl<C: Flash> Nand for OnFlash<C> {
         let unreadable = |this: &mut Self, e: FlashError| {
             if e == FlashError::Unreadable(at) {
                 this.unreadable.insert(from);
+                if this.chip.is_refused(at)
+                    && let Ok(Some(oob)) = this.chip.read_oob(at)
+                {
+                    this.lasting.lasted(oob.sequence & SEQUENCE);
+                }
             }
             this.failed(e)
         };

@@ -1,6 +1,6 @@
 //! A page of the map that cannot be read any more: no logical page of it holds zeros or an older version without an error.
 
-use thermocline_flash::{Flash, Ppn};
+use thermocline_flash::{Flash, Lpn, Ppn};
 use thermocline_ftl::{Mount, index::MAP_STREAM};
 use thermocline_media::{Cut, Faults};
 use thermocline_testing::Draws;
@@ -116,5 +116,34 @@ fn without_trims_the_pages_of_data_tell_all_that_it_said() {
         let (hurt, errors) = hurt_each(policy, 0, end, false);
         // Where the program behind it is erased, nothing says whether it knew of trims.
         assert!(errors * 4 < hurt, "{errors} of {hurt}, {policy}");
+    }
+}
+
+#[test]
+fn what_was_flushed_last_is_told_of_in_the_background_and_is_an_error_when_it_is_damaged() {
+    let store = store("greedy");
+    for told in [true, false] {
+        let mut model = Model::new();
+        let mut layer = format(&store, Faults { seed: 1, cache: 20, ..Faults::default() });
+        for lpn in (0..60).chain([7]) {
+            model.write(&mut layer, lpn).expect("written");
+        }
+        let covers = layer.upkeep().last_program();
+        model.flush(&mut layer).expect("flushed");
+        layer.upkeep().synced(covers);
+        let second = 1_000_000_000;
+        if told {
+            let programs = layer.inspect().counters().map_programs;
+            assert_eq!(layer.upkeep().scrub(second), Ok(true));
+            assert_eq!(layer.inspect().counters().map_programs, programs + 1);
+            assert_eq!(layer.upkeep().scrub(2 * second), Ok(false), "it is told");
+            layer.chip_mut().sync().expect("synced");
+        }
+        let at = layer.find(Lpn(7));
+        let mut chip = layer.chip().clone();
+        chip.turn_bits(at, 4000);
+        let (mut layer, _) = mount(&store, chip, Mount::Quick);
+        let found = layer.read(Lpn(7), &mut vec![0; GEOMETRY.page_size as usize]);
+        assert_eq!(found.is_err(), told, "{found:?}");
     }
 }

@@ -288,3 +288,44 @@ fn so_it_is_on_nor() {
         sweep("intel-series2plus-24m", policy, 512, 4);
     }
 }
+
+/// Nothing was written behind the flush that says so: a page that cannot be read was whole once all the same, for a loss of
+/// power leaves no sector that a disk refuses. One that holds something else may have been cut off.
+#[test]
+fn a_page_that_was_flushed_last_and_that_the_disk_refuses_is_an_error() {
+    for (policy, page) in
+        ["greedy", "nftl", "demand-paged"].into_iter().flat_map(|p| [(p, 512), (p, 4096)])
+    {
+        let (world, tape) = World::of("slc-generic", policy, page, 60);
+        let device = world.serve(&tape, Mount::Quick).expect("served");
+        for content in [0x1111_2222, 0x3333_4444] {
+            world.write(&device, 7, content).expect("written");
+            flush(&device).expect("flushed");
+        }
+        drop(device);
+        let bytes = tape.bytes();
+        let newest = 0x3333_4444_u64.to_le_bytes().repeat(64);
+        let sectors = (0_u64..).zip(bytes.chunks(SECTOR));
+        let at: Vec<u64> = sectors.filter(|(_, is)| *is == newest).map(|(at, _)| at).collect();
+        assert_eq!(at.len() as u64, page / 512, "{policy}");
+        let tape = Tape::of(bytes);
+        tape.spoil(at[0]);
+        for mount in [Mount::Quick, Mount::FromPages] {
+            let device = world.serve(&tape, mount).expect("served");
+            let found = world.read(&device, 7);
+            assert!(found.is_err(), "{policy}, {page}, {mount:?}: {found:?}");
+        }
+        // It stays one, whatever is written beside it.
+        let device = world.serve(&tape, Mount::Quick).expect("served");
+        for other in (0..200).map(|n| n % 90 + 8) {
+            world.write(&device, other, other).expect("written");
+        }
+        flush(&device).expect("flushed");
+        device.close().expect("stopped");
+        drop(device);
+        let device = world.serve(&tape, Mount::Quick).expect("served");
+        assert!(world.read(&device, 7).is_err(), "{policy}, {page}");
+        world.write(&device, 7, 5).expect("written");
+        assert_eq!(world.read(&device, 7), Ok(5), "{policy}, {page}");
+    }
+}

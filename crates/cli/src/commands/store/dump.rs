@@ -6,12 +6,14 @@ use serde::Serialize;
 use thermocline_assembly::{
     Access,
     chips::{self, Opened},
+    demand_paged::BesidePage,
 };
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob};
 use thermocline_ftl::{
     Holds, Mount,
     index::{self, Entry, Record},
 };
+use thermocline_policy::preset::LayerKind;
 
 use crate::{
     args::store::{DumpArgs, DumpWhat},
@@ -152,8 +154,11 @@ struct Area {
     lpn: Option<u32>,
     stream: Option<u8>,
     sequence: Option<u64>,
+    /// By the layer's clock, in nanoseconds.
     time: Option<u64>,
     note: Option<u16>,
+    /// Programs of which it tells that they last: in pages of a demand-paged store.
+    lasting: Option<(u64, u64)>,
 }
 
 fn area(opened: &mut Opened, block: BlockId, page: u32) -> Result<Area, Failure> {
@@ -165,14 +170,18 @@ fn area(opened: &mut Opened, block: BlockId, page: u32) -> Result<Area, Failure>
         Err(FlashError::Unreadable(_)) => ("unreadable", None),
         Err(e) => return Err(Failure::failed(e)),
     };
+    let is_demand_paged = holds == "data" && opened.kind() == LayerKind::DemandPaged;
+    let beside = oob.as_ref().filter(|_| is_demand_paged).map(BesidePage::of);
+    let number = |oob: Oob| index::program_number(oob.sequence);
     Ok(Area {
         page,
         holds,
         lpn: oob.map(|oob| oob.lpn.0).filter(|_| holds == "data"),
         stream: oob.map(|oob| oob.stream),
-        sequence: oob.map(|oob| index::program_number(oob.sequence)),
-        time: oob.map(|oob| oob.time),
+        sequence: beside.map(|beside| beside.number).or(oob.map(number)),
+        time: beside.map(|beside| beside.time_ns).or(oob.map(|oob| oob.time)),
         note: oob.map(|oob| oob.note),
+        lasting: beside.and_then(|beside| beside.lasting),
     })
 }
 
@@ -210,9 +219,11 @@ fn show_block(
     if as_json {
         return json::print(&shown, output);
     }
-    let mut sheet =
-        Sheet::new(&["page", "holds", "lpn", "stream", "sequence", "time", "note"], &output);
-    sheet.align_right(2..=6);
+    let mut sheet = Sheet::new(
+        &["page", "holds", "lpn", "stream", "sequence", "time", "note", "lasting"],
+        &output,
+    );
+    sheet.align_right(2..=7);
     for area in &shown.pages {
         let show = |figure: Option<u64>| figure.map_or(String::new(), |n| n.to_string());
         sheet.row([
@@ -223,6 +234,7 @@ fn show_block(
             show(area.sequence),
             show(area.time),
             show(area.note.map(u64::from)),
+            area.lasting.map_or(String::new(), |(from, to)| format!("{from}..{to}")),
         ]);
     }
     let state = if shown.bad { ", bad" } else { "" };
