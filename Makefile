@@ -22,7 +22,7 @@ UNPUBLISHED := cli py study sweep testing
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full pages test none-skipped test-examples test-systems test-long test-tools systems browser pictures guest mutants lint deny bench bench-server clean python python-docs test-python
+.PHONY: help demo build install full dist-c pages test none-skipped test-examples test-systems test-long test-tools systems browser pictures guest mutants lint deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -55,6 +55,9 @@ install: $(if $(filter $(THERMOCLINE),$(BINARY)),build) ## the binary, man pages
 
 full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF and PNG)
 	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
+
+dist-c: ## the firmware layer for C: headers, static libraries, CMake and pkg-config files in one archive, target/dist
+	contrib/dist-c.sh
 
 python: ## the Python package, built and installed into .venv (activate it by `. .venv/bin/activate`)
 	python/build.sh --release

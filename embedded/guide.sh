@@ -6,14 +6,13 @@
 set -euo pipefail
 
 root=$(dirname "$(dirname "$(realpath "${BASH_SOURCE[0]}")")")
-target=$(realpath -m "${CARGO_TARGET_DIR:-$root/target}/embedded")
 # Not below the repository: a project there would become a part of it.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export THERMOCLINE=$root CARGO_TARGET_DIR=$target/guide-target
+export THERMOCLINE=$root
 # Of what a crate needs the versions that are here, not the newest.
 export CARGO_NET_OFFLINE=true
-unset MAKEFLAGS MAKELEVEL
+unset MAKEFLAGS MAKELEVEL CARGO_TARGET_DIR
 
 # `src/main.rs`: before a block is where it goes.
 awk -v steps="$work/steps" '

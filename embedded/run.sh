@@ -10,7 +10,7 @@
 # Exit: 0 all passed, 1 something failed, 77 this machine cannot: no QEMU, no rustup, and no way to get them.
 set -euo pipefail
 
-packages=(qemu-system-arm qemu-system-misc gcc-arm-none-eabi libnewlib-arm-none-eabi cmake meson ninja-build)
+packages=(qemu-system-arm qemu-system-misc gcc-arm-none-eabi libnewlib-arm-none-eabi cmake meson ninja-build pkg-config)
 if [ "${1:-}" = --packages ]; then printf '%s\n' "${packages[@]}"; exit; fi
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here"
@@ -22,7 +22,7 @@ skip() {
 }
 
 "$here/../systems/install.sh" "${packages[@]}" || skip "these packages cannot be installed: ${packages[*]}"
-for program in rustup qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc cmake meson ninja; do
+for program in rustup qemu-system-arm qemu-system-riscv32 arm-none-eabi-gcc cmake meson ninja pkg-config; do
     command -v "$program" > /dev/null || skip "no $program"
 done
 processors=(thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf)
@@ -57,32 +57,34 @@ done
 echo "thumbv6m-none-eabi, on a Cortex-M3:"
 machine 900 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
 
+echo "C, the archive:"
+../contrib/dist-c.sh
+dist=$(echo "$target"/../dist/thermocline-c-*/)
 echo "the guide of the driver for SPI NAND, typed:"
 ./guide.sh
-
-echo "C, thumbv7em-none-eabi:"
-cargo rustc --quiet --locked --release --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
-    --package thermocline-embedded-c --no-default-features --crate-type staticlib -- -C panic=abort
 # Linked with nothing but what its functions need, the library has no panic left: whatever a chip says, none can be reached.
 functions=$(grep -o 'thermocline_[a-z_]*(' ../crates/embedded-c/include/thermocline.h | sort -u | sed 's/(//; s/^/-Wl,-u,/')
 # shellcheck disable=SC2086 # words
-arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 --specs=nosys.specs -nostartfiles -Wl,--gc-sections,--no-warnings \
-    -Wl,-e,thermocline_mount $functions -o "$target/all.elf" "$target/thumbv7em-none-eabihf/release/libthermocline_c.a"
-if arm-none-eabi-nm -C "$target/all.elf" | grep -i 'panic\|unwind'; then
-    echo "embedded/run.sh: a panic can be reached: the functions above are in the library" >&2
-    exit 1
-fi
+for processor in thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf; do
+    arm-none-eabi-gcc --specs=nosys.specs -nostartfiles -Wl,--gc-sections,--no-warnings \
+        -Wl,-e,thermocline_mount $functions -o "$target/all.elf" "$dist/lib/$processor/libthermocline.a"
+    if arm-none-eabi-nm -C "$target/all.elf" | grep -i 'panic\|unwind'; then
+        echo "embedded/run.sh: a panic can be reached: the functions above are in the library for $processor" >&2
+        exit 1
+    fi
+done
 arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu99 -Wall -Wextra -Os --specs=rdimon.specs -nostartfiles -Wl,-z,noexecstack \
     -I ../crates/embedded-c/include -T programs/machines/mps2.ld -o "$target/ram.elf" \
-    c/startup.c ../crates/embedded-c/examples/c/ram.c "$target/thumbv7em-none-eabihf/release/libthermocline_c.a"
+    c/startup.c ../crates/embedded-c/examples/c/ram.c "$dist/lib/thumbv7em-none-eabihf/libthermocline.a"
 machine 900 arm mps2-an386 "$target/ram.elf"
 
 echo "the same by CMake and by Meson:"
 rm -rf "$target/cmake" "$target/meson"
 cmake -S c -B "$target/cmake" -G Ninja -D CMAKE_C_COMPILER=arm-none-eabi-gcc -D CMAKE_SYSTEM_NAME=Generic \
-    -D CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY > /dev/null
+    -D CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY -D CMAKE_PREFIX_PATH="$(realpath "$dist")" -D THERMOCLINE_TARGET=thumbv7em-none-eabihf > /dev/null
 cmake --build "$target/cmake" > "$target/cmake.log" 2>&1 || { cat "$target/cmake.log"; exit 1; }
 machine 900 arm mps2-an386 "$target/cmake/firmware"
-meson setup "$target/meson" c --cross-file c/cortex-m4.ini > /dev/null
+meson setup "$target/meson" c --cross-file c/cortex-m4.ini \
+    --pkg-config-path "$(realpath "$dist")/lib/thumbv7em-none-eabihf/pkgconfig" > /dev/null
 ninja -C "$target/meson" > "$target/meson.log" 2>&1 || { cat "$target/meson.log"; exit 1; }
 machine 900 arm mps2-an386 "$target/meson/firmware"

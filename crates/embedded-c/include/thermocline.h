@@ -96,7 +96,10 @@ enum thermocline_error {
     THERMOCLINE_TOO_LARGE = -11,
     THERMOCLINE_NO_SUCH_POLICY = -12,
     THERMOCLINE_DEVICE = -13,
-    THERMOCLINE_NOT_OPEN = -14
+    THERMOCLINE_NOT_OPEN = -14,
+    THERMOCLINE_NO_CHIP = -15,
+    THERMOCLINE_UNKNOWN_CHIP = -16,
+    THERMOCLINE_NOT_SET = -17
 };
 
 /* In words what a code says; never NULL. */
@@ -194,6 +197,67 @@ struct thermocline_counters {
 };
 
 void thermocline_counters(thermocline *store, struct thermocline_counters *into);
+
+/* How worn a store is, by what RAM knows: nothing is read. Erases are those of good blocks; after a mount a block that holds nothing counts as the mean. */
+struct thermocline_health {
+    uint32_t least_erases;
+    uint32_t mean_erases;
+    uint32_t most_erases;
+    /* Blocks that are marked as bad, or failed; and as many more as may go bad before the store has no room. */
+    uint32_t bad_blocks;
+    uint32_t spare_blocks;
+    uint32_t free_blocks;
+    /* Since the mount: reads in which the chip corrected bits, the most of them, pages moved for it, and pages that could not be. */
+    uint32_t corrected_reads;
+    uint32_t most_corrected;
+    uint32_t refreshed;
+    uint32_t lost;
+};
+
+/* All zeros where no store is open. */
+void thermocline_health(thermocline *store, struct thermocline_health *into);
+
+/*
+ * Pages that can be written yet, at the rate since the mount, until the good blocks were erased `endurance` times in the mean: the data
+ * sheet has it, 60,000 or 100,000 where a cell holds a bit. UINT64_MAX before the first erase, 0 where no store is open.
+ */
+uint64_t thermocline_writes_left(thermocline *store, uint32_t endurance);
+
+/*
+ * SPI NAND: a driver over two functions. docs/spi-nand.md lists the chips that it knows.
+ */
+
+/* A bus on which one chip is. */
+struct thermocline_spi {
+    /* The first argument of each function. */
+    void *context;
+    /*
+     * Selects the chip, sends the command, then the data if there are any, then receives as many bytes as are asked for, and
+     * deselects the chip. `data` and `into` are NULL where their length is 0. Mode 0 or 3, the highest bit first, no faster than
+     * the chip's command 03h allows. 0 if it was done, anything else if not.
+     */
+    int (*transfer)(void *context, const uint8_t *command, uint32_t command_length, const uint8_t *data, uint32_t data_length,
+                    uint8_t *into, uint32_t into_length);
+    /* Waits so many microseconds at least. */
+    void (*delay)(void *context, uint32_t microseconds);
+};
+
+/* A driver, in the caller's memory; zero before its first use. It stays where it is as long as the store is used. */
+typedef union thermocline_spi_nand {
+    uint64_t aligned;
+    unsigned char bytes[20 * sizeof(void *)];
+} thermocline_spi_nand;
+
+/*
+ * Resets and identifies the chip, lifts its block protection, switches its error correction on, and fills in `nand` for
+ * thermocline_format and thermocline_mount. `bus` is copied, its context is not. `id` is NULL, or room for what the chip answers
+ * to 9Fh: four bytes after a dummy byte, four at once. THERMOCLINE_NO_CHIP, THERMOCLINE_UNKNOWN_CHIP, THERMOCLINE_NOT_SET.
+ */
+int thermocline_spi_nand_open(thermocline_spi_nand *driver, const struct thermocline_spi *bus, struct thermocline_nand *nand,
+                              uint8_t *id);
+
+/* The chip's name; an empty text where no chip is open. At most `length` bytes of it, the zero at the end included. */
+void thermocline_spi_nand_name(thermocline_spi_nand *driver, char *into, size_t length);
 
 #ifdef __cplusplus
 }

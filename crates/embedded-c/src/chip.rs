@@ -8,20 +8,22 @@ use thermocline_embedded::{AREA, Geometry, Nand, NandError};
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ThermoclineNand {
-    context: *mut c_void,
-    blocks: u32,
-    pages: u32,
-    page_size: u32,
-    read: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *mut c_void, u32) -> c_int>,
-    read_area: Option<unsafe extern "C" fn(*mut c_void, u32, *mut u8) -> c_int>,
-    program: Option<unsafe extern "C" fn(*mut c_void, u32, *const c_void, *const u8) -> c_int>,
-    erase: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
-    is_bad: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
-    mark_bad: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
-    copy: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *const u8, *mut c_void) -> c_int>,
-    sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
-    corrected: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
-    refresh_from: u32,
+    pub(crate) context: *mut c_void,
+    pub(crate) blocks: u32,
+    pub(crate) pages: u32,
+    pub(crate) page_size: u32,
+    pub(crate) read: Option<unsafe extern "C" fn(*mut c_void, u32, u32, *mut c_void, u32) -> c_int>,
+    pub(crate) read_area: Option<unsafe extern "C" fn(*mut c_void, u32, *mut u8) -> c_int>,
+    pub(crate) program:
+        Option<unsafe extern "C" fn(*mut c_void, u32, *const c_void, *const u8) -> c_int>,
+    pub(crate) erase: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) is_bad: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) mark_bad: Option<unsafe extern "C" fn(*mut c_void, u32) -> c_int>,
+    pub(crate) copy:
+        Option<unsafe extern "C" fn(*mut c_void, u32, u32, *const u8, *mut c_void) -> c_int>,
+    pub(crate) sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) corrected: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    pub(crate) refresh_from: u32,
 }
 
 fn result(code: c_int) -> Result<(), NandError> {

@@ -26,6 +26,32 @@ struct Handle {
 
 const OPEN: u32 = 0x6c63_7468;
 
+/// `struct thermocline_health`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThermoclineHealth {
+    /// Erases of the good block that was erased least.
+    pub least_erases: u32,
+    /// Of the good blocks in the mean.
+    pub mean_erases: u32,
+    /// Of the one that was erased most.
+    pub most_erases: u32,
+    /// Blocks that are bad.
+    pub bad_blocks: u32,
+    /// Blocks that may go bad yet.
+    pub spare_blocks: u32,
+    /// Blocks that can be opened.
+    pub free_blocks: u32,
+    /// Reads in which the chip corrected bits.
+    pub corrected_reads: u32,
+    /// The most that it corrected.
+    pub most_corrected: u32,
+    /// Pages that were moved for that.
+    pub refreshed: u32,
+    /// Pages that could not be moved.
+    pub lost: u32,
+}
+
 /// The bytes of the header's union, aligned as it is.
 const STORE_BYTES: usize = 128 * size_of::<usize>();
 const _: () = assert!(size_of::<Handle>() <= STORE_BYTES && align_of::<Handle>() <= 8);
@@ -96,6 +122,9 @@ pub extern "C" fn thermocline_error_text(code: c_int) -> *const c_char {
         -12 => c"no such policy",
         -13 => c"the chip does not answer",
         -14 => c"the store is not open: format it or mount it",
+        -15 => c"no chip answers on the bus",
+        -16 => c"the chip on the bus is not known",
+        -17 => c"the chip does not keep what its registers are set to",
         _ => c"no error of this library",
     };
     text.as_ptr()
@@ -435,4 +464,40 @@ pub unsafe extern "C" fn thermocline_counters(handle: *mut c_void, into: *mut Th
     });
     // SAFETY: the caller's promise.
     unsafe { into.write(counters) };
+}
+
+/// How worn the store is; zeros where none is open.
+///
+/// # Safety
+/// `into` has room for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_health(handle: *mut c_void, into: *mut ThermoclineHealth) {
+    // SAFETY: the caller's promise.
+    let health = unsafe { store(handle) }.map_or_else(ThermoclineHealth::default, |store| {
+        let is = store.health();
+        ThermoclineHealth {
+            least_erases: is.least_erases,
+            mean_erases: is.mean_erases,
+            most_erases: is.most_erases,
+            bad_blocks: is.bad_blocks,
+            spare_blocks: is.spare_blocks,
+            free_blocks: is.free_blocks,
+            corrected_reads: is.corrected_reads,
+            most_corrected: is.most_corrected,
+            refreshed: is.refreshed,
+            lost: is.lost,
+        }
+    });
+    // SAFETY: the caller's promise.
+    unsafe { into.write(health) };
+}
+
+/// Pages that can be written yet; all ones where there is no rate, 0 where no store is open.
+///
+/// # Safety
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_writes_left(handle: *mut c_void, endurance: u32) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { store(handle) }.map_or(0, |store| store.writes_left(endurance).unwrap_or(u64::MAX))
 }

@@ -38,7 +38,7 @@ fn run(command: &mut Command) -> String {
 }
 
 /// Builds a program with the library, and runs it.
-fn program(source: &str) -> String {
+fn program(source: &str, arguments: &[PathBuf]) -> String {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = folder.path().join("program");
     run(Command::new("cc")
@@ -48,18 +48,25 @@ fn program(source: &str) -> String {
         .arg(library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program));
-    run(&mut Command::new(&program))
+    run(Command::new(&program).args(arguments))
 }
 
 #[test]
 fn the_example_in_c_reads_back_what_it_wrote() {
-    let said = program("examples/c/ram.c");
+    let said = program("examples/c/ram.c", &[]);
     assert!(said.starts_with("20002 pages written") && said.contains("all read back"), "{said}");
 }
 
 #[test]
+fn a_file_on_the_simulated_chip_survives_a_power_cut() {
+    let said = program("examples/c/spi_nand.c", &[here("README.md")]);
+    let bytes = here("README.md").metadata().expect("it is there").len();
+    assert_eq!(said.find(&format!("W25N01GV: {bytes} bytes read back")), Some(0), "{said}");
+}
+
+#[test]
 fn every_call_answers_in_every_state() {
-    assert_eq!(program("tests/states.c"), "every call answers\n");
+    assert_eq!(program("tests/states.c", &[]), "every call answers\n");
 }
 
 #[test]
@@ -71,8 +78,11 @@ fn the_header_is_cpp_as_well() {
     assert!(version.status.success());
     let folder = tempfile::tempdir().expect("a folder can be made");
     let source = folder.path().join("a.cpp");
-    std::fs::write(&source, "#include \"thermocline.h\"\nthermocline store;\n")
-        .expect("it can be written");
+    std::fs::write(
+        &source,
+        "#include \"thermocline_simulated.h\"\nthermocline store;\nthermocline_spi_nand driver;\n",
+    )
+    .expect("it can be written");
     run(Command::new("c++")
         .args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I"])
         .arg(here("include"))

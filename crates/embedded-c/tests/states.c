@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "thermocline.h"
+#include "thermocline_simulated.h"
 
 #define BLOCKS 64
 #define PAGES 16
@@ -86,6 +87,7 @@ static int format(uint32_t pages)
 static void every_call_is_refused(void)
 {
     struct thermocline_counters counters;
+    struct thermocline_health health;
     is("pages", (int)thermocline_pages(&store), 0);
     is("read", thermocline_read(&store, 0, page), THERMOCLINE_NOT_OPEN);
     is("write", thermocline_write(&store, 0, page), THERMOCLINE_NOT_OPEN);
@@ -101,6 +103,73 @@ static void every_call_is_refused(void)
     counters.host_writes = 1;
     thermocline_counters(&store, &counters);
     is("counters", (int)counters.host_writes, 0);
+    health.bad_blocks = 1;
+    thermocline_health(&store, &health);
+    is("health", (int)health.bad_blocks, 0);
+    is("writes_left", thermocline_writes_left(&store, 1000) == 0, 1);
+}
+
+static int answer;
+
+static int transfer(void *c, const uint8_t *command, uint32_t command_length, const uint8_t *more, uint32_t more_length, uint8_t *into,
+                    uint32_t into_length)
+{
+    static const uint8_t id[] = {0x77, 0x66, 0x55, 0x44};
+    (void)c;
+    (void)more;
+    is("data or nothing", more == NULL, more_length == 0);
+    is("an answer or nothing", into == NULL, into_length == 0);
+    if (into != NULL)
+        memset(into, answer, into_length);
+    if (answer == 1 && command[0] == 0x9f && command_length == 2)
+        memcpy(into, id, sizeof id);
+    if (answer == 1 && command[0] == 0x0f)
+        *into = 0;
+    return answer == 2;
+}
+
+static void no_delay(void *c, uint32_t microseconds) { (void)c; (void)microseconds; }
+
+/* What there is on the bus is said in every case, and a driver that is not open answers. */
+static void buses(void)
+{
+    static thermocline_spi_nand driver;
+    struct thermocline_spi bus = {NULL, transfer, no_delay};
+    struct thermocline_nand nand;
+    uint8_t id[8];
+    char name[4] = "abc";
+
+    memset(&nand, 0, sizeof nand);
+    is("no driver", thermocline_spi_nand_open(NULL, &bus, &nand, id), THERMOCLINE_NO_CHIP);
+    is("no bus", thermocline_spi_nand_open(&driver, NULL, &nand, id), THERMOCLINE_NO_CHIP);
+    is("no table", thermocline_spi_nand_open(&driver, &bus, NULL, id), THERMOCLINE_NO_CHIP);
+    for (answer = 0; answer < 256; answer += 255)
+        is("no chip", thermocline_spi_nand_open(&driver, &bus, &nand, id), THERMOCLINE_NO_CHIP);
+    answer = 2;
+    is("a bus that fails", thermocline_spi_nand_open(&driver, &bus, &nand, id), THERMOCLINE_NO_CHIP);
+    answer = 1;
+    is("another chip", thermocline_spi_nand_open(&driver, &bus, &nand, id), THERMOCLINE_UNKNOWN_CHIP);
+    is("its identification", id[0] == 0x77 && id[3] == 0x44 && id[4] == 1, 1);
+    is("nobody asks for it", thermocline_spi_nand_open(&driver, &bus, &nand, NULL), THERMOCLINE_UNKNOWN_CHIP);
+    bus.transfer = NULL;
+    is("no function", thermocline_spi_nand_open(&driver, &bus, &nand, id), THERMOCLINE_NO_CHIP);
+    is("nothing was filled in", nand.blocks == 0 && nand.read == NULL, 1);
+    thermocline_spi_nand_name(&driver, name, sizeof name);
+    is("no name", name[0], 0);
+
+    thermocline_simulated_w25n01gv(&bus);
+    is("a chip", thermocline_spi_nand_open(&driver, &bus, &nand, id), 0);
+    is("its shape", nand.blocks == 1024 && nand.pages == 64 && nand.page_size == 2048, 1);
+    is("its limit", (int)nand.refresh_from, 1);
+    thermocline_spi_nand_name(&driver, name, sizeof name);
+    is("a name in part", strcmp(name, "W25"), 0);
+    is("a block", nand.is_bad(nand.context, 3), 0);
+    is("a mark", nand.mark_bad(nand.context, 3), 0);
+    is("a bad block", nand.is_bad(nand.context, 3), 1);
+    is("beyond the chip", nand.erase(nand.context, 1024), THERMOCLINE_NAND_DEVICE);
+    /* A driver whose memory was cleared. */
+    memset(&driver, 0, sizeof driver);
+    is("not open", nand.is_bad(nand.context, 4), THERMOCLINE_NAND_DEVICE);
 }
 
 static void all_is_there(void)
@@ -115,11 +184,13 @@ static void all_is_there(void)
 int main(void)
 {
     struct thermocline_nand other = chip;
+    struct thermocline_health health;
     size_t bytes;
     uint32_t i;
     memset(data, 0xff, sizeof data);
     memset(area, 0xff, sizeof area);
 
+    buses();
     every_call_is_refused();
     is("mount of a blank chip", mount(&chip, sizeof memory), THERMOCLINE_NOT_FORMATTED);
     every_call_is_refused();
@@ -144,6 +215,11 @@ int main(void)
         if (i != tired && memcmp(data[i], page, PAGE) == 0)
             break;
     is("the page was moved", i < BLOCKS * PAGES, 1);
+    thermocline_health(&store, &health);
+    is("corrected", (int)health.most_corrected, 4);
+    is("refreshed", health.refreshed > 0 && health.corrected_reads > 0, 1);
+    is("spare blocks", health.bad_blocks == 0 && health.spare_blocks >= 1 && health.free_blocks > 0, 1);
+    is("writes left", thermocline_writes_left(&store, 100000) > LOGICAL, 1);
     while (thermocline_clean(&store, 10) > 0)
         ;
     is("nothing to clean", thermocline_clean(&store, 10), 0);

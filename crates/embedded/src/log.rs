@@ -202,7 +202,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         } else {
             (Content::Map, MAP_MARK)
         };
-        let number = mark | u32::from(self.open[lane].cut);
+        let number = mark | self.open.get(lane).map_or(0, |open| u32::from(open.cut));
         self.append_to(lane, content, number, Payload::Buffer).map(drop)
     }
 
@@ -232,7 +232,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Whether the next page of an open block is to say that those before it never count.
     pub(crate) fn is_cut(&self, lane: usize) -> bool {
-        self.open[lane].cut > 0 && self.has_pages(lane, 0)
+        self.open.get(lane).is_some_and(|open| open.cut > 0) && self.has_pages(lane, 0)
     }
 
     /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
@@ -360,8 +360,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let mut first = (u64::MAX, NOWHERE);
         for block in 0..self.shape.blocks {
             let is_open = |&lane: &usize| self.open[lane].block == block && self.is_cut(lane);
-            let end = match (0..LANES).find(is_open) {
-                Some(lane) => Some(u32::from(self.open[lane].next - self.open[lane].cut)),
+            let end = match (0..LANES).find(is_open).and_then(|lane| self.open.get(lane)) {
+                Some(open) => Some(u32::from(open.next - open.cut)),
                 None => self.blocks[block as usize].cut_from(),
             };
             let Some(end) = end.filter(|_| block != but) else { continue };

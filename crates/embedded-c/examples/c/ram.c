@@ -14,7 +14,7 @@
 #define PAGE 512
 #define LOGICAL 1600
 
-/* The chip. A real driver sends the same over SPI: docs/embedding.md has a sketch. */
+/* The chip. spi_nand.c has a real driver, on a simulated bus. */
 static uint8_t data[BLOCKS * PAGES][PAGE];
 static uint8_t areas[BLOCKS * PAGES][THERMOCLINE_AREA];
 
