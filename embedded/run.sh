@@ -49,7 +49,7 @@ for processor in "${processors[@]}"; do
     esac
     bios=
     [ "${on[0]}" = arm ] || bios="-bios none"
-    for program in size conformance; do
+    for program in size spi conformance; do
         echo "$processor, $program:"
         machine 900 "${on[@]}" "$target/$processor/release/$program" "$bios"
     done
