@@ -4,11 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use thermocline_flash::{BlockId, CountingChip, Counts};
-use thermocline_ftl::{Counters, DeadDataCounters, Layer};
+use thermocline_flash::{BlockId, Counts};
+use thermocline_ftl::{Counters, DeadDataCounters};
 use thermocline_policy::preset::LayerKind;
 
-use crate::{engine::Measured, job::Job, life::Life, result, setup::Setup};
+use crate::{
+    engine::{Driven, Measured},
+    job::Job,
+    life::Life,
+    result,
+    setup::Setup,
+};
 
 /// The state after the fill, where statistics begin.
 pub(crate) struct Snapshot {
@@ -43,7 +49,7 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Snapshot {
-    pub(crate) fn of<L: Layer<Chip = CountingChip>>(layer: &L) -> Self {
+    pub(crate) fn of(layer: &dyn Driven) -> Self {
         Self {
             counters: *layer.inspect().counters(),
             choices: layer.inspect().choices(),
@@ -54,11 +60,11 @@ impl Snapshot {
     }
 
     /// What is known of a run of `job` on `layer`, which held `self` after the fill.
-    pub(crate) fn facts<'a, L: Layer<Chip = CountingChip>>(
+    pub(crate) fn facts<'a>(
         &self,
         job: &'a Job<'a>,
         setup: &'a Setup,
-        layer: &L,
+        layer: &dyn Driven,
         measured: &'a Measured,
         memory_bytes: Option<u64>,
     ) -> Facts<'a> {
@@ -86,7 +92,7 @@ impl Snapshot {
     }
 
     /// Blocks chosen by each rule since then.
-    fn choices<L: Layer>(&self, job: &Job<'_>, layer: &L, victims: u64) -> BTreeMap<String, u64> {
+    fn choices(&self, job: &Job<'_>, layer: &dyn Driven, victims: u64) -> BTreeMap<String, u64> {
         let rules = layer.inspect().choices();
         if rules.is_empty() {
             let only = (job.policy.victim.name.clone(), victims);
@@ -97,7 +103,7 @@ impl Snapshot {
         rules.into_iter().map(|(rule, n)| (rule.to_owned(), n - before(rule))).collect()
     }
 
-    fn dead_data<L: Layer>(&self, layer: &L, did: &Counters) -> Option<result::DeadData> {
+    fn dead_data(&self, layer: &dyn Driven, did: &Counters) -> Option<result::DeadData> {
         // A file system is mostly found before the statistics begin.
         let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| DeadDataCounters {
             armed: now.armed,

@@ -11,7 +11,7 @@ use crate::{
     Fill, Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
     demand_paged,
-    engine::{Engine, stopped},
+    engine::{Driven, Engine, stopped},
     facts::Snapshot,
     future::{Shared, Span},
     history::{History, erase_curve},
@@ -91,31 +91,28 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
 
     fn visit<L: Layer<Chip = CountingChip> + Send + 'static>(
         self,
-        layer: L,
+        mut layer: L,
     ) -> Result<Ran, SimError> {
-        self.drive(layer)
+        self.drive(&mut layer)
     }
 }
 
 impl Runner<'_> {
     /// Fills the layer, runs it, and asks what it did.
-    pub(crate) fn drive<L: Layer<Chip = CountingChip>>(
-        self,
-        mut layer: L,
-    ) -> Result<Ran, SimError> {
+    pub(crate) fn drive(self, layer: &mut dyn Driven) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         // The system backs tables when they are written: now there is still a choice.
         if let Some(bytes) = self.memory.bytes() {
             room::require(bytes, "the layer with its tables")?;
         }
-        self.fill(&mut layer)?;
+        self.fill(layer)?;
         // The tables that a simulation keeps are not those of a device whose map is on the chip.
         let memory = match job.map_cache {
             Some(_) => Some(setup.map_ram(job)),
             None => self.memory.bytes(),
         };
-        self.write_found(&mut layer)?;
+        self.write_found(layer)?;
         let page_size = setup.plan.device.profile.geometry.page_size;
         let mut extents = job.input.open(
             setup.read_only_pages,
@@ -125,7 +122,7 @@ impl Runner<'_> {
             job.seed,
         )?;
         self.progress.expect(job.input.expected_pages(&extents));
-        let mut engine = Engine::new(&mut layer, job, setup)?;
+        let mut engine = Engine::new(layer, job, setup)?;
         engine.prepare(
             &mut extents,
             job.input.prelude(),
@@ -154,7 +151,7 @@ impl Runner<'_> {
             layer.inspect().check().map_err(SimError::Broken)?;
         }
         let recorded = measured.recorded.take();
-        let facts = before.facts(job, setup, &layer, &measured, memory);
+        let facts = before.facts(job, setup, layer, &measured, memory);
         let mut result = RunResult::of(&facts);
         let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
         result.perf = Some(Perf {
@@ -174,7 +171,7 @@ impl Runner<'_> {
     }
 
     /// Writes what the device holds before the run.
-    fn fill<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+    fn fill(&self, layer: &mut dyn Driven) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
         let shuffled = (job.fill == Fill::Shuffled)
             .then(|| Permutation::of_seed(setup.filled_pages.into(), job.seed));
@@ -202,7 +199,7 @@ impl Runner<'_> {
     }
 
     /// Writes the contents that a recording found on the device.
-    fn write_found<L: Layer>(&self, layer: &mut L) -> Result<(), SimError> {
+    fn write_found(&self, layer: &mut dyn Driven) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
         for (lpn, page) in job.input.found() {
             if setup.keeps_contents && *lpn < setup.plan.logical_pages {

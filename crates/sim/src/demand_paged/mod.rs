@@ -73,5 +73,5 @@ pub(crate) fn on(
         Error::Shape(what) => SimError::Input(format!("‹map-cache›: {what}")),
         other => AssemblyError::Failed(other.to_string()).into(),
     })?;
-    runner.drive(DemandPaged::new(ftl, geometry))
+    runner.drive(&mut DemandPaged::new(ftl, geometry))
 }
