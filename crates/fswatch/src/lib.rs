@@ -17,8 +17,6 @@
 #![no_std]
 
 extern crate alloc;
-#[cfg(test)]
-extern crate std;
 
 mod clusters;
 mod config;
