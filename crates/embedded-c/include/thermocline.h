@@ -122,6 +122,12 @@ typedef union thermocline {
 size_t thermocline_ram(const struct thermocline_nand *nand, uint32_t changes);
 
 /*
+ * The most logical pages that fit beside so many blocks that are bad or may become so, by a placement. With all of them cleaning is
+ * dear: nine tenths of them are better. 0 for a chip that cannot be used, or no such placement.
+ */
+uint32_t thermocline_most_pages(const struct thermocline_nand *nand, int placement, uint32_t bad_blocks);
+
+/*
  * Makes an empty store, of so many logical pages: 93 % of the chip's pages at most, 85 % make cleaning cheap. So many
  * blocks may go bad. What the chip holds is lost; but where the answer is THERMOCLINE_TOO_LARGE, THERMOCLINE_MEMORY,
  * THERMOCLINE_SHAPE or THERMOCLINE_NO_SUCH_POLICY, nothing was erased. `memory` is the store's as long as it is used; what is more than

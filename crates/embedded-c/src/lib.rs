@@ -20,8 +20,9 @@ pub use spi::{ThermoclineSpi, thermocline_spi_nand_name, thermocline_spi_nand_op
 pub use store::{
     ThermoclineCounters, ThermoclineHealth, thermocline_checkpoint, thermocline_counters,
     thermocline_error_text, thermocline_flush, thermocline_format, thermocline_health,
-    thermocline_mount, thermocline_pages, thermocline_ram, thermocline_read, thermocline_read_at,
-    thermocline_trim, thermocline_write, thermocline_write_at, thermocline_writes_left,
+    thermocline_most_pages, thermocline_mount, thermocline_pages, thermocline_ram,
+    thermocline_read, thermocline_read_at, thermocline_trim, thermocline_write,
+    thermocline_write_at, thermocline_writes_left,
 };
 
 /// On bare metal nobody hears of a panic, and none happens: the invariants that could are checked by the tests.

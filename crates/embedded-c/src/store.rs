@@ -6,7 +6,7 @@ use core::{
     slice::{from_raw_parts, from_raw_parts_mut},
 };
 
-use thermocline_embedded::{Config, Error, Ftl, Part};
+use thermocline_embedded::{Config, Error, Ftl, Part, most_logical_pages, policy::Placement};
 
 use crate::{
     chip::ThermoclineNand,
@@ -140,6 +140,26 @@ pub unsafe extern "C" fn thermocline_ram(nand: *const ThermoclineNand, changes: 
     let shape = unsafe { &*nand }.shape();
     let changes = (changes as usize).saturating_mul(size_of::<thermocline_embedded::Change>());
     if shape.check().is_ok() { memory::fixed(&shape).saturating_add(changes) } else { 0 }
+}
+
+/// The most logical pages that fit on a chip of which so many blocks are bad, or may become so.
+///
+/// # Safety
+/// `nand` points to a chip.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thermocline_most_pages(
+    nand: *const ThermoclineNand,
+    placement: c_int,
+    bad_blocks: u32,
+) -> u32 {
+    // SAFETY: the caller's promise.
+    let shape = unsafe { &*nand }.shape();
+    match AnyPlacement::of(placement) {
+        Some(placement) if shape.check().is_ok() => {
+            most_logical_pages(&shape, bad_blocks, placement.streams())
+        }
+        _ => 0,
+    }
 }
 
 /// What a store is opened with: the chip, the policies, the memory.

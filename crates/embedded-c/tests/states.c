@@ -197,6 +197,15 @@ int main(void)
     is("no store", thermocline_flush(NULL), THERMOCLINE_NOT_OPEN);
     is("no chip", thermocline_mount(&store, NULL, 0, 0, memory, sizeof memory), THERMOCLINE_NOT_OPEN);
 
+    i = thermocline_most_pages(&chip, THERMOCLINE_DAC, 1);
+    is("one page too many", format(i + 1), THERMOCLINE_TOO_LARGE);
+    is("as many as fit", format(i), 0);
+    is("fewer beside bad blocks", thermocline_most_pages(&chip, THERMOCLINE_DAC, 9) < i, 1);
+    is("no such placement", (int)thermocline_most_pages(&chip, 9, 1), 0);
+    other.blocks = 0;
+    is("no such chip", (int)thermocline_most_pages(&other, THERMOCLINE_DAC, 1), 0);
+    other = chip;
+
     is("format", format(LOGICAL), 0);
     for (i = 0; i < LOGICAL; i++) {
         memset(page, (int)(1 + i % 250), PAGE);

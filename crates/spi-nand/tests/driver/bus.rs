@@ -203,6 +203,43 @@ fn pages_that_the_chip_corrects_much_are_moved() {
     assert_eq!(store.read(3, &mut page), Ok(true));
 }
 
+#[test]
+fn a_block_that_fails_is_left_and_marked_and_its_pages_stay() {
+    let chip = Simulated::w25n01gv();
+    let (bus, delay) = chip.clone().into_bus();
+    let nand = SpiNand::new(bus, delay).expect("it works");
+    let mut memory = Static::<1024, 86, 300, 2048>::new();
+    let config = Config { logical_pages: 1000, ..Config::default() };
+    let mut store =
+        Ftl::format(nand, memory.memory(), Cat::default(), Dac::<3>, config).expect("made");
+    let page_of = |lpn: u32| [lpn as u8 ^ 0x5a; 2048];
+    let mut failed = 0;
+    for lpn in 0..400 {
+        store.write(lpn, &page_of(lpn)).expect("written");
+        if lpn == 100 {
+            store
+                .each_mapped(|other, at| failed = if other == lpn { at / 64 } else { failed })
+                .expect("read");
+            chip.fail(failed);
+        }
+    }
+    assert_eq!(store.health().bad_blocks, 1);
+    store.flush().expect("written");
+    let mut read = [0; 2048];
+    for lpn in 0..400 {
+        assert_eq!((store.read(lpn, &mut read), read == page_of(lpn)), (Ok(true), true), "{lpn}");
+    }
+    for i in 0..6_000 {
+        store.write(i % 900, &page_of(i % 900)).expect("written");
+    }
+    let health = store.health();
+    assert_eq!((health.bad_blocks, health.lost), (1, 0));
+    // A mark is a program, which the block refuses; no other one is marked.
+    let nand = store.nand_mut();
+    assert!((0..1024).all(|block| nand.is_bad(block) == Ok(false) || block == failed));
+    assert_eq!(chip.broken(), None);
+}
+
 /// A bus on which anything may be said.
 struct Noise(u32);
 
