@@ -37,7 +37,7 @@ machine() {
 
 echo "flash, policy, ftl, fswatch and spi-nand without std:"
 cargo check --quiet --locked --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
-    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand
+    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand --features thermocline-spi-nand/defmt
 
 for processor in "${processors[@]}"; do
     cargo build --quiet --locked --release --manifest-path programs/Cargo.toml --target-dir "$target" --target "$processor"

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Why the layer could not do what it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Error {
     /// There is no such logical page.
     OutOfRange(u32),
@@ -38,6 +39,7 @@ const _: () = assert!(size_of::<Result<u32, Error>>() <= 2 * size_of::<usize>())
 /// What is wrong with a chip's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Misfit {
     /// Pages of a block.
     Pages,
@@ -54,6 +56,7 @@ pub enum Misfit {
 /// A part of the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Part {
     /// [`Memory::blocks`](crate::Memory::blocks).
     Blocks,

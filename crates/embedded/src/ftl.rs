@@ -31,6 +31,7 @@ impl Default for Config {
 
 /// What a layer did since it was mounted or formatted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Counters {
     /// Pages that the host wrote.
     pub host_writes: u64,

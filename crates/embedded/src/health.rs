@@ -9,6 +9,7 @@ use crate::{
 
 /// How worn a store is, by what RAM knows of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Health {
     /// Erases of the good block that was erased least. After a mount a block that holds nothing counts as the mean.
     pub least_erases: u32,

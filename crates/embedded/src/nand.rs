@@ -7,6 +7,7 @@ pub const AREA: usize = 16;
 
 /// The shape of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Geometry {
     /// Erase blocks.
     pub blocks: u32,
@@ -39,6 +40,7 @@ impl Geometry {
 
 /// Why the chip did not do what it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum NandError {
     /// More bits of the page turned than the error correction can mend, or it was being programmed, or its
     /// block erased, when the power failed.

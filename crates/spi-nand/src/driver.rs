@@ -54,6 +54,7 @@ const RESETS: Patience = (100, 100);
 
 /// Why a chip cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum SetupError {
     /// Nothing answers: no chip, no power, or a line that is not connected.
     NoAnswer,
