@@ -63,8 +63,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.forget();
             scan = Scan::beside(never);
             match self.look(&mut scan) {
-                // A page could be read a moment ago, and it is not known yet what came after it.
-                Err(Error::Unreadable(_)) => continue,
+                // The newest page of the map could be read a moment ago.
+                Err(Error::Unreadable(_)) => {
+                    never.from = scan.newest;
+                    continue;
+                }
                 done => done?,
             }
             if self.newest == NOWHERE {
@@ -85,7 +88,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             if !self.nand.is_cached() {
                 match self.find_lost(&mut scan) {
-                    Err(Error::Unreadable(_)) => continue,
+                    Err(Error::Unreadable(_)) => {
+                        never.from = scan.newest;
+                        continue;
+                    }
                     done => done?,
                 }
             }
@@ -93,12 +99,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 // It was done, and is lost.
                 self.newest = NOWHERE;
             }
+            let newest = scan.newest;
             let counted = self.count_valid(&mut scan).and_then(|()| {
                 self.free_blocks_again()?;
                 if scan.is_full { self.write_changes(&mut scan) } else { Ok(()) }
             });
             match counted {
-                Err(Error::Unreadable(_)) => {}
+                Err(Error::Unreadable(_)) => never.from = newest,
                 done => {
                     done?;
                     break;

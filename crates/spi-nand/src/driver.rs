@@ -2,9 +2,10 @@
 //!
 //! * One page is in the chip's register. What it is, and what the error correction said of it, is remembered: reading another
 //!   part of it loads nothing. A page that could not be corrected is loaded again each time.
-//! * Nothing is believed that can be checked for a few bytes on the bus: that the chip heard that it may write, that it is
-//!   not protected after a failure. A chip that lost its power on its own protects all blocks; its failures say nothing of
-//!   them, and are [`NandError::Device`].
+//! * A chip that loses its power on its own comes back with all blocks protected. The last thing that the driver asks in each
+//!   operation is whether it is not: else what was read is no page, what was programmed may not be, and what failed did not.
+//!   The chip is set up again; a read is done again, a program or an erase is [`NandError::Device`].
+//! * The chip says that it heard that it may write, before the page goes over the bus.
 //! * No operation waits for ever, and no answer of a chip can panic.
 
 use embedded_hal::{
@@ -309,6 +310,29 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
         self.exchange(&self.column(high, low), into)
     }
 
+    /// The area of the page in the register.
+    fn fetch_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        let spare = self.chip.spare;
+        let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
+        // All sections at once: four commands would be longer than what lies between.
+        let mut sections = [0; 64];
+        let runs = AREA.div_ceil(usize::from(spare.run.max(1)));
+        let length = (runs - 1) * usize::from(spare.stride) + usize::from(spare.run);
+        if let Some(all) = sections.get_mut(..length) {
+            self.fetch(page, column, all)?;
+            let of_a_run = sections.chunks(usize::from(spare.stride.max(1)));
+            for (to, from) in into.chunks_mut(usize::from(spare.run.max(1))).zip(of_a_run) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            }
+        } else {
+            for run in into.chunks_mut(usize::from(spare.run.max(1))) {
+                self.fetch(page, column, run)?;
+                column += u32::from(spare.stride);
+            }
+        }
+        Ok(())
+    }
+
     /// Allows one program or erase. The chip says that it heard it.
     fn enable(&mut self) -> Result<(), NandError> {
         self.loaded = None;
@@ -342,14 +366,36 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
         let (patience, failed) =
             if command == ERASE { (ERASES, ERASE_FAILED) } else { (PROGRAMS, PROGRAM_FAILED) };
         self.command(&[command, at[0], at[1], at[2]])?;
-        if self.wait(patience)? & failed == 0 {
-            return Ok(());
+        let status = self.wait(patience)?;
+        if !self.stayed()? {
+            return Err(NandError::Device);
         }
+        if status & failed == 0 { Ok(()) } else { Err(NandError::Failed) }
+    }
+
+    /// Whether the chip had power all the time since it was set up. Where it had not, it is set up again.
+    fn stayed(&mut self) -> Result<bool, NandError> {
         if self.get(PROTECTION)? == 0 {
-            return Err(NandError::Failed);
+            return Ok(true);
         }
-        // It lost its power, and with it what it was set to.
-        let _ = self.set_up();
+        self.loaded = None;
+        self.set_up().map_err(|_| NandError::Device)?;
+        Ok(false)
+    }
+
+    /// What is read of a page, and the bits that were corrected in it: once more, if the chip lost its power.
+    fn sound<T>(
+        &mut self,
+        page: u32,
+        mut read: impl FnMut(&mut Self) -> Result<T, NandError>,
+    ) -> Result<(Option<u8>, T), NandError> {
+        for _ in 0..2 {
+            let bits = self.load(page)?;
+            let read = read(self)?;
+            if self.stayed()? {
+                return Ok((bits, read));
+            }
+        }
         Err(NandError::Device)
     }
 }
@@ -363,32 +409,14 @@ impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
         if (offset as usize).saturating_add(into.len()) > usize::from(self.chip.page_size) {
             return Err(NandError::Device);
         }
-        let bits = self.load(page)?.ok_or(NandError::Unreadable)?;
-        self.corrected = bits;
-        self.fetch(page, offset, into)
+        let (bits, ()) = self.sound(page, |chip| chip.fetch(page, offset, into))?;
+        self.corrected = bits.ok_or(NandError::Unreadable)?;
+        Ok(())
     }
 
     /// Where the page cannot be corrected the area is given as it is, for it has a check of its own; but never as blank.
     fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
-        let bits = self.load(page)?;
-        let spare = self.chip.spare;
-        let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
-        // All sections at once: four commands would be longer than what lies between.
-        let mut sections = [0; 64];
-        let runs = AREA.div_ceil(usize::from(spare.run.max(1)));
-        let length = (runs - 1) * usize::from(spare.stride) + usize::from(spare.run);
-        if let Some(all) = sections.get_mut(..length) {
-            self.fetch(page, column, all)?;
-            let of_a_run = sections.chunks(usize::from(spare.stride.max(1)));
-            for (to, from) in into.chunks_mut(usize::from(spare.run.max(1))).zip(of_a_run) {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
-            }
-        } else {
-            for run in into.chunks_mut(usize::from(spare.run.max(1))) {
-                self.fetch(page, column, run)?;
-                column += u32::from(spare.stride);
-            }
-        }
+        let (bits, ()) = self.sound(page, |chip| chip.fetch_area(page, into))?;
         if bits.is_none() && *into == [0xff; AREA] {
             return Err(NandError::Unreadable);
         }
@@ -418,9 +446,9 @@ impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
         // The first page comes last: its area is what a mount reads next.
         for page in (first..first.saturating_add(u32::from(self.chip.marks))).rev() {
             // The mark counts whatever the page is.
-            self.load(page)?;
             let mut mark = [0];
-            self.fetch(page, u32::from(self.chip.page_size), &mut mark)?;
+            let column = u32::from(self.chip.page_size);
+            self.sound(page, |chip| chip.fetch(page, column, &mut mark))?;
             if mark[0].count_zeros() > 1 {
                 return Ok(true);
             }

@@ -124,6 +124,8 @@ struct State {
     failing: Vec<u32>,
     /// Bytes until the power fails, and what it leaves.
     left: Option<(u64, Torn)>,
+    /// The power fails for a moment alone.
+    is_short: bool,
     is_off: bool,
     was_torn: bool,
     bytes: u64,
@@ -160,6 +162,7 @@ impl Simulated {
             doing: Doing::Nothing,
             failing: Vec::new(),
             left: None,
+            is_short: false,
             is_off: false,
             was_torn: false,
             bytes: 0,
@@ -180,7 +183,14 @@ impl Simulated {
 
     /// The power fails after so many bytes on the bus.
     pub fn cut_after(&self, bytes: u64, torn: Torn) {
-        self.0.borrow_mut().left = Some((bytes, torn));
+        let mut state = self.0.borrow_mut();
+        (state.left, state.is_short) = (Some((bytes, torn)), false);
+    }
+
+    /// The chip alone loses its power after so many bytes, for a moment: what else is said to it until it is deselected is lost.
+    pub fn brown_out_after(&self, bytes: u64, torn: Torn) {
+        let mut state = self.0.borrow_mut();
+        (state.left, state.is_short) = (Some((bytes, torn)), true);
     }
 
     /// The power is back: registers are as after any power-up.
@@ -388,22 +398,28 @@ impl State {
         self.left = None;
     }
 
-    /// A byte goes by.
-    fn tick(&mut self) -> Result<(), PowerOff> {
+    /// A byte goes by. Whether the chip is what it was before.
+    fn tick(&mut self) -> Result<bool, PowerOff> {
         if self.is_off {
             return Err(PowerOff);
         }
+        let mut stayed = true;
         if let Some((left, torn)) = &mut self.left {
             if *left == 0 {
                 let torn = *torn;
                 self.cut(torn);
-                return Err(PowerOff);
+                if !self.is_short {
+                    return Err(PowerOff);
+                }
+                self.power_on();
+                stayed = false;
+            } else {
+                *left -= 1;
             }
-            *left -= 1;
         }
         self.bytes += 1;
         self.now += BYTE;
-        Ok(())
+        Ok(stayed)
     }
 
     fn load(&mut self, page: u32) {
@@ -584,25 +600,26 @@ impl SpiDevice for Simulated {
     fn transaction(&mut self, operations: &mut [Operation<'_, u8>]) -> Result<(), PowerOff> {
         let mut state = self.0.borrow_mut();
         let mut command = Vec::new();
+        let mut stayed = true;
         for operation in operations {
             match operation {
                 Operation::Write(out) => {
                     for byte in *out {
-                        state.tick()?;
+                        stayed &= state.tick()?;
                         command.push(*byte);
                     }
                 }
                 Operation::Read(into) => {
                     for byte in into.iter_mut() {
-                        state.tick()?;
-                        *byte = state.send(&command);
+                        stayed &= state.tick()?;
+                        *byte = if stayed { state.send(&command) } else { 0xff };
                         command.push(0);
                     }
                 }
                 Operation::Transfer(into, out) => {
                     for at in 0..into.len().max(out.len()) {
-                        state.tick()?;
-                        let answer = state.send(&command);
+                        stayed &= state.tick()?;
+                        let answer = if stayed { state.send(&command) } else { 0xff };
                         if let Some(byte) = into.get_mut(at) {
                             *byte = answer;
                         }
@@ -611,15 +628,17 @@ impl SpiDevice for Simulated {
                 }
                 Operation::TransferInPlace(both) => {
                     for byte in both.iter_mut() {
-                        state.tick()?;
-                        let answer = state.send(&command);
+                        stayed &= state.tick()?;
+                        let answer = if stayed { state.send(&command) } else { 0xff };
                         command.push(core::mem::replace(byte, answer));
                     }
                 }
                 Operation::DelayNs(ns) => state.now += u64::from(*ns),
             }
         }
-        state.end(&command);
+        if stayed {
+            state.end(&command);
+        }
         Ok(())
     }
 }

@@ -82,13 +82,24 @@ fn commands_are_those_of_the_data_sheet() {
             "84 08 34 0c 0d 0e 0f",
             "10 00 40 83",
             "0f c0 1 in",
+            "0f a0 1 in", // it had power all the time
         ]
     );
     nand.read(0x4083, 5, &mut page[..3]).expect("it works");
     nand.read_area(0x4083, &mut area).expect("it works");
     assert_eq!((page[0], area), (0x55, sixteen));
     // One load for both.
-    assert_eq!(said(&log), ["13 00 40 83", "0f c0 1 in", "03 00 05 00 3 in", "03 08 04 00 52 in"]);
+    assert_eq!(
+        said(&log),
+        [
+            "13 00 40 83",
+            "0f c0 1 in",
+            "03 00 05 00 3 in",
+            "0f a0 1 in",
+            "03 08 04 00 52 in",
+            "0f a0 1 in",
+        ]
+    );
     nand.copy(0x4083, 0x4084, &[9; AREA], &mut page).expect("it works");
     assert_eq!(
         said(&log),
@@ -102,6 +113,7 @@ fn commands_are_those_of_the_data_sheet() {
             "84 08 34 09 09 09 09",
             "10 00 40 84",
             "0f c0 1 in",
+            "0f a0 1 in",
         ]
     );
     nand.read(0x4084, 0, &mut page).expect("it works");
@@ -109,11 +121,14 @@ fn commands_are_those_of_the_data_sheet() {
     assert_eq!((page, area), ([0x55; 2048], [9; AREA]));
     said(&log);
     assert_eq!(nand.is_bad(0x102), Ok(false));
-    assert_eq!(said(&log), ["13 00 40 80", "0f c0 1 in", "03 08 00 00 1 in"]);
+    assert_eq!(said(&log), ["13 00 40 80", "0f c0 1 in", "03 08 00 00 1 in", "0f a0 1 in"]);
     nand.erase(0x102).expect("it works");
-    assert_eq!(said(&log), ["06", "0f c0 1 in", "d8 00 40 80", "0f c0 1 in"]);
+    assert_eq!(said(&log), ["06", "0f c0 1 in", "d8 00 40 80", "0f c0 1 in", "0f a0 1 in"]);
     nand.mark_bad(0x102).expect("it works");
-    assert_eq!(said(&log), ["06", "0f c0 1 in", "02 08 00 00", "10 00 40 80", "0f c0 1 in"]);
+    assert_eq!(
+        said(&log),
+        ["06", "0f c0 1 in", "02 08 00 00", "10 00 40 80", "0f c0 1 in", "0f a0 1 in"]
+    );
     assert_eq!(nand.is_bad(0x102), Ok(true));
     assert_eq!(chip.broken(), None);
 }

@@ -1,7 +1,7 @@
 //! Power cuts at every byte on the bus, through the layer, the driver and the chip.
 
 use thermocline_embedded::{
-    Config, Error, Ftl, Static,
+    Config, Error, Ftl, Nand, NandError, Static,
     policy::{Cat, Dac},
 };
 use thermocline_spi_nand::{
@@ -176,4 +176,108 @@ fn a_cut_at_any_byte_loses_nothing_that_was_written() {
         "{cuts} cuts, {torn} of them in a program or an erase; {followed} left something else than the one before"
     );
     assert!(torn > 500, "{torn}");
+}
+
+/// Of pages that may hold several versions, the one that they hold; a trim may be undone until the next flush.
+fn look(store: &mut Store<'_>, expected: &mut Expected, what: &str) {
+    let mut page = [0; PAGE];
+    for (lpn, versions) in expected.iter_mut().enumerate().filter(|(_, all)| all.len() > 1) {
+        store.read(lpn as u32, &mut page).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let shown = versions.iter().rposition(|version| page == content(lpn, *version));
+        let shown =
+            shown.unwrap_or_else(|| panic!("{what}: page {lpn} holds none of {versions:?}"));
+        versions.truncate(shown + 1);
+        if versions[shown] != 0 {
+            versions.drain(..shown);
+        }
+    }
+}
+
+#[test]
+fn a_chip_that_loses_its_power_alone_loses_nothing_of_the_layer() {
+    let (before, prepared, first) = prepared(3);
+    let mut errors = 0;
+    for byte in (0..6000).step_by(7) {
+        let how = TORN[byte as usize / 7 % 4];
+        let chip = before.snapshot();
+        chip.power_on();
+        let (mut memory, mut expected, mut version) = (Memory::new(), prepared.clone(), first);
+        let mut store = mount(&chip, &mut memory).expect("mounted");
+        chip.brown_out_after(byte, how);
+        let mut draws = Draws(byte as u32);
+        let what = format!("byte {byte}, {how:?}");
+        for _ in 0..8 {
+            // The host goes on after an error, and looks what the request left. What is shown stays.
+            match requests(&mut store, &mut expected, &mut draws, &mut version, 3) {
+                Ok(()) => {}
+                Err(Error::Device) => {
+                    errors += 1;
+                    look(&mut store, &mut expected, &what);
+                }
+                Err(e) => panic!("{what}: {e}"),
+            }
+        }
+        verify(&mut store, &expected, &what);
+        assert_eq!(store.health().bad_blocks, 0, "{what}");
+        drop(store);
+        let mut memory = Memory::new();
+        chip.power_on();
+        let mut store = mount(&chip, &mut memory).expect("mounted");
+        verify(&mut store, &expected, &what);
+        drop(store);
+        assert_eq!(chip.broken(), None, "{what}");
+    }
+    assert!(errors > 100, "{errors}");
+}
+
+#[test]
+fn a_chip_that_loses_its_power_alone_at_any_byte_is_never_believed() {
+    let mut met = [0; 2];
+    for how in TORN {
+        // Each operation of the driver, alone, on a page that is there and one that is blank.
+        for operation in 0..6_u32 {
+            for byte in 0.. {
+                let chip = Simulated::new(&SMALL[0], 64, w25n01gv_spare);
+                let mut nand = SpiNand::among(chip.clone(), chip.clone(), &SMALL).expect("set up");
+                let (old, new) = (([1; PAGE], [2; 16]), ([3; PAGE], [4; 16]));
+                nand.program(8, &old.0, &old.1).expect("programmed");
+                let from = chip.bytes();
+                chip.brown_out_after(byte, how);
+                let (mut page, mut area) = ([0; PAGE], [0; 16]);
+                let done = match operation {
+                    0 => nand.read(8, 0, &mut page),
+                    1 => nand.read_area(8, &mut area),
+                    2 => nand.program(9, &new.0, &new.1),
+                    3 => nand.erase(1),
+                    4 => nand.copy(8, 9, &new.1, &mut page),
+                    _ => nand.is_bad(1).map(|is_bad| assert!(!is_bad, "byte {byte}")),
+                };
+                let what = format!("operation {operation}, byte {byte}, {how:?}: {done:?}");
+                assert!(matches!(done, Ok(()) | Err(NandError::Device)), "{what}");
+                met[usize::from(done.is_ok())] += 1;
+                let is_over = chip.bytes() - from < byte;
+                chip.cut_after(u64::MAX, how);
+                let mut is = |page, data: [u8; PAGE], beside: [u8; 16]| {
+                    let (mut read, mut area) = ([0; PAGE], [0; 16]);
+                    nand.read(page, 0, &mut read).expect("readable");
+                    nand.read_area(page, &mut area).expect("readable");
+                    assert_eq!((read, area), (data, beside), "{what}");
+                };
+                if done.is_ok() {
+                    match operation {
+                        0 => assert_eq!(page, old.0, "{what}"),
+                        1 => assert_eq!(area, old.1, "{what}"),
+                        2 => is(9, new.0, new.1),
+                        3 => is(8, [0xff; PAGE], [0xff; 16]),
+                        4 => is(9, old.0, new.1),
+                        _ => {}
+                    }
+                }
+                if is_over {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(met[0] > 100 && met[1] > 100, "{met:?}");
 }
