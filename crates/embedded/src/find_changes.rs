@@ -229,7 +229,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 let lost = scan.lost_maps.iter().find(|(lost, until)| *lost == page && *until > 0);
                 lost.map_or(u64::MAX, |(_, until)| *until)
             }
-            at => self.sequence_of(at)?.max(self.horizon),
+            at => self.sequence_of_found(at)?.max(self.horizon),
         })
     }
 
@@ -240,7 +240,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         match self.cache.get(area.number) {
             Some(other) if other < LOST => {
-                let known = self.sequence_of(other)?;
+                let known = self.sequence_of_found(other)?;
                 // It could be read a moment ago.
                 scan.is_damaged |= known == 0;
                 Ok(known < area.sequence)

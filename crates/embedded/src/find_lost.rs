@@ -61,12 +61,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let map_page = self.directory[page as usize];
         let known = match self.cache.get(lpn) {
             Some(LOST..) => return Ok(()),
-            Some(at) => self.sequence_of(at)?,
+            Some(at) => self.sequence_of_found(at)?,
             None => 0,
         };
         if known >= sequence
             || map_page == LOST
-            || map_page != NONE && self.sequence_of(map_page)? > sequence
+            || map_page != NONE && self.sequence_of_found(map_page)? > sequence
         {
             return Ok(());
         }

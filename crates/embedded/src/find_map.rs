@@ -185,7 +185,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let other = self.directory[number as usize];
             let known = match other {
                 NONE => 0,
-                other => self.known_area(other)?.map_or(0, |area| area.sequence),
+                other => self.sequence_of_found(other)?,
             };
             // It could be read a moment ago: that it was newer, another one says.
             scan.is_torn |= other != NONE && known == 0;
@@ -369,14 +369,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if page >= self.logical_pages.div_ceil(self.entries()) || at == LOST {
             return Ok(());
         }
-        let mut until = until;
-        if at != NONE {
-            match self.known_area(at)? {
-                Some(area) if area.sequence >= newer => return Ok(()),
-                Some(_) => {}
-                // It could be read a moment ago: what it was is not known any more.
-                None => until = u64::MAX,
-            }
+        if at != NONE && self.sequence_of_found(at)? >= newer {
+            return Ok(());
         }
         self.is_map_hurt = true;
         if after & WITH_TRIMS == 0 && self.tell_map_page(page, scan) {

@@ -335,8 +335,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.remount()?;
         }
         if self.newest != NOWHERE && self.cache.get(lpn) == Some(self.newest) {
-            // What is shown stays. Where the chip takes no change, it still may be read.
-            let _ = self.settle_cut();
+            // What is shown stays. Where the store takes no change any more, it still may be read.
+            if self.settle_cut() == Err(Error::Device) {
+                into.fill(0);
+                return Err(Error::Device);
+            }
         }
         let mut done = self.locate(lpn).and_then(|at| self.read_page(lpn, at, into));
         if matches!(done, Err(Error::Unreadable(_) | Error::MapUnreadable(_)))

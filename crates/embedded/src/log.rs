@@ -247,6 +247,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 return Ok(lane);
             }
         }
+        // What its number is must be on the chip before anything is erased that others cannot be told from.
+        if self.before.is_none()
+            && !self.nand.is_cached()
+            && !self.has_pages(stream, 0)
+            && let Some(lane) = (first..LANES).find(|&lane| self.has_pages(lane, 0))
+        {
+            return Ok(lane);
+        }
         if self.has_room(stream) {
             return Ok(stream);
         }

@@ -290,4 +290,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             None => Ok(0),
         }
     }
+
+    /// The same of a page that this look at the chip found. [`Error::Unreadable`] if it cannot be read any more: the next look
+    /// finds what the chip holds then.
+    pub(crate) fn sequence_of_found(&mut self, page: u32) -> Result<u64, Error> {
+        match self.sequence_of(page)? {
+            0 if !self.nand.is_cached() => Err(Error::Unreadable(0)),
+            sequence => Ok(sequence),
+        }
+    }
 }

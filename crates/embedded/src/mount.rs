@@ -63,11 +63,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.forget();
             scan = Scan::beside(never);
             match self.look(&mut scan) {
-                // The newest page of the map could be read a moment ago.
-                Err(Error::Unreadable(_)) => {
-                    never.from = scan.newest;
-                    continue;
-                }
+                // A page could be read a moment ago, and it is not known yet what came after it.
+                Err(Error::Unreadable(_)) => continue,
                 done => done?,
             }
             if self.newest == NOWHERE {
@@ -88,10 +85,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             if !self.nand.is_cached() {
                 match self.find_lost(&mut scan) {
-                    Err(Error::Unreadable(_)) => {
-                        never.from = scan.newest;
-                        continue;
-                    }
+                    Err(Error::Unreadable(_)) => continue,
                     done => done?,
                 }
             }
@@ -99,13 +93,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 // It was done, and is lost.
                 self.newest = NOWHERE;
             }
-            let newest = scan.newest;
             let counted = self.count_valid(&mut scan).and_then(|()| {
                 self.free_blocks_again()?;
                 if scan.is_full { self.write_changes(&mut scan) } else { Ok(()) }
             });
             match counted {
-                Err(Error::Unreadable(_)) => never.from = newest,
+                Err(Error::Unreadable(_)) => {}
                 done => {
                     done?;
                     break;
