@@ -11,7 +11,7 @@ use core::{fmt, ops::RangeInclusive};
 pub struct Args(pub Vec<(String, String)>);
 
 /// What the catalogue says of a parameter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ParamInfo {
     /// The key.
     pub name: &'static str,
@@ -21,6 +21,8 @@ pub struct ParamInfo {
     pub default: String,
     /// What values look like.
     pub expected: &'static str,
+    /// A value as it is always written, so that equal values are equal texts: `84min` for `5040s`.
+    pub canonical: fn(&str) -> Option<String>,
 }
 
 /// An argument no policy can take.
@@ -227,6 +229,10 @@ macro_rules! params {
                     doc: concat!($($fdoc),*).trim().into(),
                     default: <$ty as $crate::params::ParamValue>::show(&defaults.$field),
                     expected: <$ty as $crate::params::ParamValue>::EXPECTED,
+                    canonical: |text| {
+                        let value = <$ty as $crate::params::ParamValue>::parse(text)?;
+                        Some($crate::params::ParamValue::show(&value))
+                    },
                 }),*]
             }
 

@@ -1,6 +1,8 @@
 //! Named combinations, as the papers and their readers use them.
 
-use crate::{PolicyInfo, bank::BankAssignment, trigger::Trigger};
+use alloc::vec::Vec;
+
+use crate::{ParamInfo, PolicyInfo, bank::BankAssignment, trigger::Trigger};
 
 /// The translation layer a preset runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -393,6 +395,26 @@ pub fn axes(preset: &Preset) -> (&'static PolicyInfo, &'static PolicyInfo) {
         &crate::victim::find(name(preset.victim)).expect("presets name registered victims").info,
         crate::placement::find(name(preset.placement)).expect("presets name registered placements"),
     )
+}
+
+/// The parameters that may stand in brackets behind a preset's name: those of its axes and of its layer.
+#[must_use]
+pub fn params(preset: &Preset) -> Vec<ParamInfo> {
+    let name = |call: &'static str| call.split('(').next().unwrap_or(call);
+    let (victim, placement) = axes(preset);
+    let idle = preset.idle.and_then(|call| crate::idle::find(name(call)));
+    let layer = (preset.layer == LayerKind::Nftl).then_some(&crate::nftl::INFO);
+    [
+        Some(victim),
+        Some(placement),
+        idle.map(|idle| &idle.info),
+        crate::dead::find(name(preset.dead_data)),
+        layer,
+    ]
+    .into_iter()
+    .flatten()
+    .flat_map(|info| (info.params)())
+    .collect()
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@
 //! Invariants:
 //! - Nothing here knows a command line, Python or TOML: doors make words into [`table::Given`] settings, and write errors
 //!   as their users write settings ([`thermocline_units::naming`]).
-//! - Equal specs are written alike: `15%` and `0.15`, `SepBIT` and `sep-bit` are one value.
+//! - Equal specs are written alike: `15%` and `0.15`, `SepBIT` and `sep-bit`, `cat(tau=84min)` and `cat(tau=5040s)` are
+//!   one value each.
 
 pub mod cleaning;
 pub mod data;

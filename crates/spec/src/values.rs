@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, str::FromStr};
 
-use thermocline_policy::{Ticks, bank::BankAssignment, params::ParamValue, trigger::Trigger};
+use thermocline_policy::{
+    ParamInfo, PolicyInfo, Ticks, bank::BankAssignment, dead, idle, params::ParamValue, placement,
+    preset, trigger::Trigger, victim,
+};
 use thermocline_trace::{
     read::{Action, Format, TimeUnit},
     transform::{OpSet, ShiftBy, Window},
@@ -127,11 +130,16 @@ impl FromStr for FillArg {
 /// and hyphens as they are known: `sep-bit,cat(tau=1h)`.
 #[must_use]
 pub fn as_known(text: &str, known: &[&str]) -> String {
+    each(text, |item| one_as_known(item, known))
+}
+
+/// Does it to each item of a list.
+fn each(text: &str, write: impl Fn(&str) -> String) -> String {
     let items = split_list(text);
     if items.is_empty() {
         return text.to_owned();
     }
-    let items: Vec<_> = items.iter().map(|item| one_as_known(item, known)).collect();
+    let items: Vec<_> = items.iter().map(|item| write(item)).collect();
     items.join(",")
 }
 
@@ -156,32 +164,32 @@ fn plain(names: impl IntoIterator<Item = &'static str>) -> Named {
 /// Presets.
 #[must_use]
 pub fn presets() -> Named {
-    plain(thermocline_policy::preset::PRESETS.iter().map(|p| p.name))
+    plain(preset::PRESETS.iter().map(|p| p.name))
 }
 
 /// Victim policies.
 #[must_use]
 pub fn victims() -> Named {
-    plain(thermocline_policy::victim::VICTIMS.iter().map(|v| v.info.name))
+    plain(victim::VICTIMS.iter().map(|v| v.info.name))
 }
 
 /// Placements.
 #[must_use]
 pub fn placements() -> Named {
-    plain(thermocline_policy::placement::PLACEMENTS.iter().map(|p| p.name))
+    plain(placement::PLACEMENTS.iter().map(|p| p.name))
 }
 
 /// What can be done between requests.
 #[must_use]
 pub fn idles() -> Named {
-    let names = thermocline_policy::idle::IDLES.iter().map(|i| i.info.name);
+    let names = idle::IDLES.iter().map(|i| i.info.name);
     plain([NONE].into_iter().chain(names))
 }
 
 /// Sources of dead data.
 #[must_use]
 pub fn dead_data() -> Named {
-    plain(thermocline_policy::dead::DEAD_DATA.iter().map(|d| d.name))
+    plain(dead::DEAD_DATA.iter().map(|d| d.name))
 }
 
 /// Built-in devices.
@@ -200,12 +208,41 @@ pub fn names(named: Named) -> Vec<&'static str> {
     named.into_iter().map(|(name, _)| name).collect()
 }
 
-/// A file may be called as it likes.
-fn known_or_file(text: &str, known: Named) -> String {
-    match std::path::Path::new(text).exists() {
-        true => text.to_owned(),
-        false => as_known(text, &names(known)),
+/// A call with its arguments as they are always written: `cat(tau=84min)` for `cat( tau = 5040s )`. What no parameter
+/// takes is left to whoever builds the policy, who says what is wrong with it.
+fn with_arguments(item: &str, params: impl Fn(&str) -> Vec<ParamInfo>) -> String {
+    let Some((name, inner)) = item.strip_suffix(')').and_then(|item| item.split_once('(')) else {
+        return item.to_owned();
+    };
+    let params = params(name.trim());
+    let argument = |pair: &str| {
+        let (key, value) = pair.split_once('=')?;
+        let (key, value) = (key.trim(), value.trim());
+        // Axes of a preset that share a parameter may want it written differently.
+        let mut forms = params.iter().filter(|p| p.name == key).map(|p| (p.canonical)(value));
+        let form = forms.next()??;
+        forms.all(|other| other.as_ref() == Some(&form)).then(|| format!("{key}={form}"))
+    };
+    let pairs = inner.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    let pairs: Vec<_> = pairs.map(|pair| argument(pair).unwrap_or_else(|| pair.into())).collect();
+    if pairs.is_empty() { name.into() } else { format!("{name}({})", pairs.join(", ")) }
+}
+
+/// Policies of an axis as they are always written; but a file may be called as it likes.
+fn known_or_file(text: &str, known: Named, params: fn(&str) -> Vec<ParamInfo>) -> String {
+    if std::path::Path::new(text).exists() {
+        return text.to_owned();
     }
+    let known = names(known);
+    each(text, |item| with_arguments(&one_as_known(item, &known), params))
+}
+
+fn preset_params(name: &str) -> Vec<ParamInfo> {
+    preset::find(name).map(preset::params).unwrap_or_default()
+}
+
+fn params_of(info: Option<&PolicyInfo>) -> Vec<ParamInfo> {
+    info.map(|info| (info.params)()).unwrap_or_default()
 }
 
 macro_rules! codecs {
@@ -264,30 +301,36 @@ codecs! {
     BANK_ASSIGNMENT: BankAssignment = |text| {
         BankAssignment::parse(text).ok_or_else(|| format!("expected {}", BankAssignment::EXPECTED))
     }, BankAssignment::show, Values::Any;
-    DEVICE: String = |text| Ok(known_or_file(text, devices())), String::clone,
+    DEVICE: String = |text| Ok(known_or_file(text, devices(), |_| Vec::new())), String::clone,
         Values::Names(devices);
-    IDLE: String = |text| Ok(known_or_file(text, idles())), String::clone, Values::Names(idles);
-    DEAD_DATA: String = |text| Ok(known_or_file(text, dead_data())), String::clone,
-        Values::Names(dead_data);
+    IDLE: String = |text| {
+        Ok(known_or_file(text, idles(), |name| params_of(idle::find(name).map(|idle| &idle.info))))
+    }, String::clone, Values::Names(idles);
+    DEAD_DATA: String = |text| {
+        Ok(known_or_file(text, dead_data(), |name| params_of(dead::find(name))))
+    }, String::clone, Values::Names(dead_data);
 }
 
 /// A folder.
 pub const FOLDER: Codec<PathBuf> = Codec { values: Values::Folders, ..FILE };
 /// Presets, with parameters in brackets.
 pub const POLICY: Codec<String> = Codec {
-    read: |text| Ok(known_or_file(text, presets())),
+    read: |text| Ok(known_or_file(text, presets(), preset_params)),
     show: String::clone,
     values: Values::Names(presets),
 };
 /// Victim policies.
 pub const VICTIM: Codec<String> = Codec {
-    read: |text| Ok(known_or_file(text, victims())),
+    read: |text| {
+        let params = |name: &str| params_of(victim::find(name).map(|victim| &victim.info));
+        Ok(known_or_file(text, victims(), params))
+    },
     show: String::clone,
     values: Values::Names(victims),
 };
 /// Placements.
 pub const PLACEMENT: Codec<String> = Codec {
-    read: |text| Ok(known_or_file(text, placements())),
+    read: |text| Ok(known_or_file(text, placements(), |name| params_of(placement::find(name)))),
     show: String::clone,
     values: Values::Names(placements),
 };

@@ -33,6 +33,26 @@ fn equal_runs_are_written_alike() {
 }
 
 #[test]
+fn equal_arguments_of_policies_are_written_alike() {
+    for (setting, text, expected) in [
+        ("policy", "CAT( tau=5040s,offset = 0 ), greedy()", "cat(tau=84min, offset=0),greedy"),
+        ("policy", "fk(exponent=1.0)", "fk(exponent=1)"),
+        ("policy", "cat(teu=60s),kat(tau=60s),cat(tau)", "cat(teu=60s),kat(tau=60s),cat(tau)"),
+        ("victim", "cat(tau=60s)", "cat(tau=1min)"),
+        ("placement", "fine-grained(tau=none)", "fine-grained(tau=auto)"),
+        ("idle", "timer(after=0.02s)", "timer(after=20ms)"),
+    ] {
+        let field = RunSpec::field(setting).expect("a setting");
+        let mut run = RunSpec::default();
+        field.set(&mut run, text).expect(text);
+        assert_eq!(field.shown(&run), [expected]);
+    }
+    let cat = |tau: &str| spec(&format!(r#"{{"trace": "a.tct", "policy": "cat(tau={tau})"}}"#));
+    assert_eq!(cat("84min"), cat("5040s"));
+    assert_ne!(cat("84min"), cat("84s"));
+}
+
+#[test]
 fn what_is_no_setting_is_refused_with_its_name() {
     for (text, said) in [
         (
