@@ -3,15 +3,12 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
-use rustix::{
-    fs::{SeekFrom, seek},
-    io::Errno,
-};
 use thermocline_flash::{Geometry, Kind, Rules};
 use thermocline_ftl::index::{Record, Summary};
 use thermocline_media::{
     Place,
     image::{self, Header},
+    sparse,
 };
 
 use crate::{AssemblyError, Device, chips::profile_text};
@@ -84,17 +81,11 @@ fn summaries(path: &Path) -> std::io::Result<Vec<Summary>> {
 /// Where the pieces of a file begin that hold data, in order.
 fn pieces_with_data(file: &File, length: u64) -> std::io::Result<Vec<u64>> {
     let mut begins = Vec::new();
-    let mut at = 0;
-    while at < length {
-        match seek(file, SeekFrom::Data(at)) {
-            Ok(data) => at = data / PIECE as u64 * PIECE as u64,
-            Err(Errno::NXIO) => break,
-            // Where nobody can tell, all of it may be data.
-            Err(Errno::INVAL) => {}
-            Err(error) => return Err(error.into()),
-        }
-        begins.push(at);
-        at += PIECE as u64;
+    for data in sparse::data(file, length) {
+        let data = data?;
+        let first = data.start / PIECE as u64 * PIECE as u64;
+        let next = begins.last().map_or(0, |last| last + PIECE as u64);
+        begins.extend((first.max(next)..data.end).step_by(PIECE));
     }
     Ok(begins)
 }

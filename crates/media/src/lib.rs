@@ -23,6 +23,8 @@ mod ram;
 #[cfg(unix)]
 mod record;
 mod registry;
+#[cfg(target_os = "linux")]
+pub mod sparse;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use lent::{Lender, Lent};

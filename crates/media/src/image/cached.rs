@@ -7,7 +7,9 @@
 
 use std::{fs::File, io, os::fd::AsRawFd};
 
-use rustix::fs::{Advice, SeekFrom, fadvise, seek};
+use rustix::fs::{Advice, fadvise};
+
+use crate::sparse;
 
 /// Bytes of a file that are asked about at once.
 const WINDOW: u64 = 1 << 30;
@@ -65,23 +67,17 @@ fn count_cached(file: &File) -> io::Result<u64> {
 
 /// The same on older systems, which have to be asked about each page: holes are passed over.
 fn is_data_cached(file: &File, bytes: u64) -> io::Result<bool> {
-    let mut at = 0;
-    while at < bytes {
-        let data = match seek(file, SeekFrom::Data(at)) {
-            Err(rustix::io::Errno::NXIO) => break,
-            data => data?,
-        };
+    for data in sparse::data(file, bytes) {
+        let data = data?;
         // A mapping begins at a whole page.
-        let end = seek(file, SeekFrom::Hole(data))?.min(bytes);
-        let mut from = data & !0xffff;
-        while from < end {
-            let length = (end - from).min(WINDOW);
+        let mut from = data.start & !0xffff;
+        while from < data.end {
+            let length = (data.end - from).min(WINDOW);
             if is_window_cached(file, from, length as usize)? {
                 return Ok(true);
             }
             from += length;
         }
-        at = end.max(data + 1);
     }
     Ok(false)
 }

@@ -16,7 +16,7 @@ use thermocline_assembly::{
     device::Overrides,
 };
 use thermocline_files::{Rights, Successor};
-use thermocline_media::Place;
+use thermocline_media::{Place, sparse};
 use thermocline_policy::preset::LayerKind;
 use thermocline_server::control::{
     Command,
@@ -302,26 +302,28 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let mut copied = Copied::default();
     let mut content = vec![0; (1 << 20_usize).max(size) / size * size];
     let mut lpn = 0;
-    while lpn < pages {
-        // A hole of the raw image is passed over where the file system tells of it.
-        let at = u64::from(lpn) * size as u64;
-        let data = next_data(&raw, at, bytes);
-        let skipped = (data / size as u64) as u32;
-        if skipped > lpn {
-            step(progress, u64::from(skipped - lpn))?;
-            lpn = skipped;
-            continue;
+    // Holes of the raw image are passed over where the file system tells of them.
+    for data in sparse::data(&raw, bytes) {
+        let data = data.map_err(|e| failed(&e))?;
+        let first = lpn.max((data.start / size as u64) as u32);
+        step(progress, u64::from(first - lpn))?;
+        lpn = first;
+        while u64::from(lpn) * (size as u64) < data.end {
+            let at = u64::from(lpn) * size as u64;
+            let here = content
+                .len()
+                .min((data.end.next_multiple_of(size as u64).min(bytes) - at) as usize);
+            content.fill(0);
+            raw.read_exact_at(&mut content[..here], at).map_err(|e| failed(&e))?;
+            for page in content[..here.next_multiple_of(size)].chunks_exact(size) {
+                copied.pages += u64::from(!copy::is_zero(page));
+                image.put(lpn, page)?;
+                lpn += 1;
+            }
+            step(progress, (here / size) as u64)?;
         }
-        let here = content.len().min((bytes - at) as usize);
-        content.fill(0);
-        raw.read_exact_at(&mut content[..here], at).map_err(|e| failed(&e))?;
-        for page in content[..here.next_multiple_of(size)].chunks_exact(size) {
-            copied.pages += u64::from(!copy::is_zero(page));
-            image.put(lpn, page)?;
-            lpn += 1;
-        }
-        step(progress, (here / size) as u64)?;
     }
+    step(progress, u64::from(pages - lpn))?;
     image.finish()?;
     tell(&args.to.display().to_string(), u64::from(pages) * size as u64, &copied, args.json, output)
 }
@@ -330,15 +332,6 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
 fn length(file: &mut File) -> io::Result<u64> {
     use std::io::Seek;
     file.seek(io::SeekFrom::End(0))
-}
-
-/// Where data go on in a sparse file: at the end if there are none; at once where nobody can tell.
-fn next_data(file: &File, at: u64, end: u64) -> u64 {
-    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
-        Ok(data) => data.min(end),
-        Err(rustix::io::Errno::NXIO) => end,
-        Err(_) => at,
-    }
 }
 
 /// `thermocline grow`: a larger image in the place of one.
