@@ -11,6 +11,8 @@
 //! choice and the Pareto front run once more on the rest, with the device as the searched part leaves it, and the
 //! distance between the two is reported.
 
+mod parts;
+mod sampler;
 mod space;
 
 use std::{
@@ -18,8 +20,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use rand::SeedableRng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use serde_json::Value;
 use thermocline_sim::{
@@ -28,15 +28,17 @@ use thermocline_sim::{
     metric::{self, Better, Metric},
 };
 use thermocline_sweep::{Settings, Work, quoted, run_all};
-use thermocline_trace::Source;
-use tpe::{TpeOptimizer, density_estimation::DefaultEstimatorBuilder};
 
-pub use self::space::{Candidate, Choice, Dimension, Space};
+use self::{parts::Parts, sampler::Parzen};
+pub use self::{
+    sampler::Sampler,
+    space::{Candidate, Choice, Dimension, Space},
+};
 use crate::{
-    Context, Counted,
+    Context,
     fleet::EXCLUDED,
-    in_results, opening,
-    settings::{run::RunSpec, sweep::Swept, table::Group, transform::Part},
+    in_results,
+    settings::{run::RunSpec, sweep::Swept, table::Group},
     simulation::{Executed, Inputs, Simulation},
     usage,
 };
@@ -50,9 +52,6 @@ const LEAST_KEPT: usize = 4;
 const PATIENCE: usize = 200;
 /// Members of the front that run on the rest too, the best first.
 const CONFIRMED: usize = 8;
-/// Requests read at a time.
-const STEP: usize = 4096;
-
 /// What to search for, and where.
 #[derive(Debug)]
 pub struct TuneSettings {
@@ -205,184 +204,6 @@ pub fn tune_by(
     let inputs = [Inputs::that_stay(), Inputs::that_stay()];
     let tuner = Tuner { settings, space, price, parts, inputs: &inputs, context };
     tuner.search(first.simulation.seed, sampler)
-}
-
-/// An optimizer: who proposes candidates.
-pub trait Sampler {
-    /// These of the policies go on.
-    ///
-    /// # Errors
-    /// Why it cannot.
-    fn begin(&mut self, space: &Space, kept: &[usize], seed: u64) -> Result<(), SimError>;
-
-    /// A candidate, perhaps one that was tried.
-    ///
-    /// # Errors
-    /// Why there is none.
-    fn ask(&mut self) -> Result<Candidate, SimError>;
-
-    /// What came of a candidate, asked for or not: less is better; none if it could not run.
-    ///
-    /// # Errors
-    /// Why it is unknown.
-    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) -> Result<(), SimError>;
-}
-
-/// Tree-structured Parzen estimators, the optimizer that is built in.
-#[derive(Default)]
-struct Parzen(Option<(Estimators, Xoshiro256PlusPlus)>);
-
-impl Sampler for Parzen {
-    fn begin(&mut self, space: &Space, kept: &[usize], seed: u64) -> Result<(), SimError> {
-        let estimators = Estimators::of(space, kept.to_vec());
-        self.0 = Some((estimators, Xoshiro256PlusPlus::seed_from_u64(seed)));
-        Ok(())
-    }
-
-    fn ask(&mut self) -> Result<Candidate, SimError> {
-        let Some((estimators, random)) = &mut self.0 else { unreachable!("it began") };
-        Ok(estimators.ask(random))
-    }
-
-    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) -> Result<(), SimError> {
-        if let Some((estimators, _)) = &mut self.0 {
-            estimators.tell(candidate, score);
-        }
-        Ok(())
-    }
-}
-
-/// The two parts of an input.
-#[derive(Clone, Copy, Debug)]
-enum Parts {
-    /// Requests of a trace: this many, and this many more.
-    Trace(u64, u64),
-    /// A workload, with two seeds.
-    Workload,
-}
-
-impl Parts {
-    fn of(settings: &RunSpec, share: f64, context: Context<'_>) -> Result<Self, SimError> {
-        let Some(path) = settings.one.input.trace.as_deref() else { return Ok(Self::Workload) };
-        if path.as_os_str() == "-" {
-            return Err(usage(
-                "standard input cannot be read twice; write the trace to a file (`thermocline trace \
-                 convert - trace.tct`)",
-            ));
-        }
-        let simulation = &settings.simulation;
-        let count = |source: &mut dyn Source| {
-            let message = format!("counting {}", path.display());
-            let mut source = Counted::new(context, message, source);
-            let (mut batch, mut requests) = (Vec::new(), 0_u64);
-            loop {
-                source.next_batch(&mut batch, STEP)?;
-                context.check()?;
-                if batch.is_empty() {
-                    return Ok(requests);
-                }
-                requests += batch.len() as u64;
-            }
-        };
-        let (reading, transforms) = (simulation.reading.options(), &simulation.transforms);
-        let (requests, _) = opening::with_trace(path, &reading, transforms, context, count)?;
-        let searched = (requests as f64 * share) as u64;
-        if searched == 0 || searched >= requests {
-            return Err(usage(format!(
-                "‹part› leaves {searched} of {requests} requests to search; take a share such as 60%"
-            )));
-        }
-        Ok(Self::Trace(searched, requests - searched))
-    }
-
-    /// The settings of a run on the part that is searched, or on the rest.
-    fn apply(self, settings: &mut RunSpec, rest: bool) {
-        let simulation = &mut settings.simulation;
-        match (self, rest) {
-            (Self::Trace(first, _), false) => simulation.transforms.part = Part::First(first),
-            (Self::Trace(first, _), true) => simulation.transforms.part = Part::After(first),
-            (Self::Workload, false) => {}
-            (Self::Workload, true) => simulation.seed = simulation.seed.wrapping_add(1),
-        }
-    }
-}
-
-/// An estimator of one dimension.
-struct Estimator {
-    optimizer: TpeOptimizer<DefaultEstimatorBuilder>,
-    ordered: bool,
-    values: usize,
-}
-
-impl Estimator {
-    fn of(values: usize, ordered: bool) -> Self {
-        let (estimator, range) = match ordered {
-            true => (tpe::parzen_estimator(), tpe::range(0.0, values as f64)),
-            false => (tpe::histogram_estimator(), tpe::categorical_range(values)),
-        };
-        let range = range.expect("a dimension has values");
-        Self { optimizer: TpeOptimizer::new(estimator, range), ordered, values }
-    }
-
-    fn of_all(all: &[Dimension]) -> Vec<Self> {
-        all.iter().map(|one| Self::of(one.values.len(), one.ordered)).collect()
-    }
-
-    fn ask(&mut self, random: &mut Xoshiro256PlusPlus) -> usize {
-        // An estimator fails on figures that are no numbers, and is told none.
-        let value = self.optimizer.ask(random).unwrap_or(0.0);
-        (value as usize).min(self.values - 1)
-    }
-
-    fn tell(&mut self, value: usize, score: f64) {
-        let value = value as f64 + if self.ordered { 0.5 } else { 0.0 };
-        let _ = self.optimizer.tell(value, score);
-    }
-}
-
-/// Estimators of all dimensions.
-struct Estimators {
-    /// The policies that went on, and which of them.
-    kept: Vec<usize>,
-    policy: Estimator,
-    common: Vec<Estimator>,
-    parameters: Vec<Vec<Estimator>>,
-}
-
-impl Estimators {
-    fn of(space: &Space, kept: Vec<usize>) -> Self {
-        Self {
-            policy: Estimator::of(kept.len(), false),
-            common: Estimator::of_all(&space.common),
-            parameters: kept
-                .iter()
-                .map(|policy| Estimator::of_all(&space.policies[*policy].parameters))
-                .collect(),
-            kept,
-        }
-    }
-
-    fn ask(&mut self, random: &mut Xoshiro256PlusPlus) -> Candidate {
-        let place = self.policy.ask(random);
-        let ask = |all: &mut [Estimator], random: &mut Xoshiro256PlusPlus| -> Vec<usize> {
-            all.iter_mut().map(|one| one.ask(random)).collect()
-        };
-        let common = ask(&mut self.common, random);
-        let parameters = ask(&mut self.parameters[place], random);
-        Candidate { policy: self.kept[place], common, parameters }
-    }
-
-    fn tell(&mut self, candidate: &Candidate, score: Option<f64>) {
-        let Some(place) = self.kept.iter().position(|kept| *kept == candidate.policy) else {
-            return;
-        };
-        // What cannot run is worse than anything that can.
-        let score = score.unwrap_or(f64::MAX);
-        self.policy.tell(place, score);
-        let common = self.common.iter_mut().zip(&candidate.common);
-        let parameters = self.parameters[place].iter_mut().zip(&candidate.parameters);
-        common.chain(parameters).for_each(|(one, value)| one.tell(*value, score));
-    }
 }
 
 struct Tuner<'a> {
