@@ -19,6 +19,8 @@ BINARY ?= $(THERMOCLINE)
 SKIPPED := $(TARGET)/skipped
 # Crates that need the whole repository, or serve its tests.
 UNPUBLISHED := cli py study sweep testing
+# Sources of the libraries that are not compiled for unit tests: one there would never run.
+UNTESTED := $(shell awk '/^\[/ { lib = /^\[lib\]/ } lib && /^test = false/ { f = FILENAME; sub("Cargo.toml", "src", f); print f }' crates/*/Cargo.toml)
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
@@ -113,6 +115,7 @@ systems: build ## the server among real file systems, crashes, a full disk and c
 
 lint: deny ## formatting, clippy, documentation, dependencies; warnings are errors
 	cargo fmt --all --check
+	! grep -rn '#\[test\]' $(UNTESTED)
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
