@@ -183,13 +183,13 @@ fn generate<'py>(py: Python<'py>, workload: &str, words: Words) -> PyResult<Boun
 /// What there is to choose from, as `--json` prints it.
 #[pyfunction]
 fn listed(what: &str) -> String {
-    match what {
-        "policies" => catalogue::policies(),
-        "devices" => catalogue::devices(),
-        "workloads" => catalogue::workloads(),
-        _ => catalogue::formats(),
-    }
-    .to_string()
+    let text = match what {
+        "policies" => serde_json::to_string(&catalogue::policies()),
+        "devices" => serde_json::to_string(&catalogue::devices()),
+        "workloads" => serde_json::to_string(&catalogue::workloads()),
+        _ => serde_json::to_string(&catalogue::formats()),
+    };
+    text.expect("a list of texts and numbers")
 }
 
 /// The options of `run` or `compare`.
