@@ -114,6 +114,10 @@ fn rows_stand_in_the_order_of_the_grid_and_are_computed_once() {
         ["sweep", "--trace", &trace, "--policy", "Greedy,fi-fo", "--over-provisioning", "0.1,0.2"];
     done(&[&grid[..], &["--block-size", "64k,131072", "--seed", "1", "--store", &store]].concat());
     assert_eq!(times(Path::new(&store)), after);
+    // So do arguments of a policy.
+    let policies = ["--policy", "cat(tau=84min),CAT(tau=5040s)", "--over-provisioning", "10%"];
+    done(&[&["sweep", "--trace", &trace, "--store", &store], &policies[..]].concat());
+    assert_eq!(times(Path::new(&store)).len(), after.len() + 1);
     // A row is what `run` says.
     let args = ["run", "--trace", &trace, "--policy", "greedy", "--over-provisioning", "10%"];
     let run = stable(json(&[&args[..], &["--block-size", "64KiB", "--json"]].concat()));
