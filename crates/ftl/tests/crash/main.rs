@@ -332,3 +332,41 @@ fn nftl_keeps_what_was_flushed_after_any_cut() {
 fn in_place_what_was_flushed_is_there_or_an_error_after_any_cut() {
     search(Kind::InPlace, 4);
 }
+
+/// What power leaves of a chip that was being formatted anew is the old store, none, or the new one.
+#[test]
+fn a_format_that_is_cut_off_leaves_the_old_store_or_none_or_the_new_one() {
+    for (kind, seed) in [Kind::Smooth, Kind::Nftl, Kind::InPlace]
+        .into_iter()
+        .flat_map(|kind| (1..=10).map(move |seed| (kind, seed)))
+    {
+        let (world, history) = history(seed, kind, &mut 0, &mut 0);
+        let mut state = history.start;
+        history.ops.iter().for_each(|op| state.apply(&world.geometry, op));
+        let contents = |left: State| {
+            let (mut device, _) = world.mount(world.chip(left), 0, Mount::Quick).ok()?;
+            let mut page = [1; device::PAGE];
+            let mut look = |lpn| device.read(Lpn(lpn), &mut page).map(|_| page.to_vec()).ok();
+            Some((0..world.config.logical_pages).map(&mut look).collect::<Vec<_>>())
+        };
+        let old = contents(state.clone()).expect("it is in use");
+        let new = vec![Some(vec![0; device::PAGE]); old.len()];
+        let formatted = world.format(world.chip(state.clone()));
+        let mut device = formatted.unwrap_or_else(|e| panic!("formatted: {e}"));
+        device.unmount(1).expect("unmounted");
+        sync(&mut *device);
+        assert_eq!(contents(device.chip().state.clone()).as_ref(), Some(&new));
+        let mut draws = Draws(seed);
+        let mut synced = Synced { state, since: Vec::new() };
+        for (at, op) in ops(&mut *device).iter().enumerate() {
+            synced.then(&world.geometry, op);
+            for cut in CUTS {
+                let _case = Case { seed, at, cut, depth: 0 };
+                let left = survivors(&synced, &world.geometry, cut, &mut draws);
+                let found = contents(left);
+                let is_right = found.is_none_or(|found| found == old || found == new);
+                assert!(is_right, "{kind:?}: it is neither the old store nor the new one");
+            }
+        }
+    }
+}

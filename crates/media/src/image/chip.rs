@@ -1,5 +1,7 @@
 //! The operations of flash on an image.
 
+use std::ops::Range;
+
 use thermocline_flash::{
     BlockId, Condition, Flash, FlashError, Geometry, Kind, Oob, Ppn, SimulatedTime,
 };
@@ -94,10 +96,16 @@ impl Image {
         self.verify(from, read)
     }
 
-    /// The disk cannot read the payload of a page.
-    fn note_unread(&mut self, (block, page): (BlockId, u32)) {
+    /// Where the payload of a page stands.
+    fn range_of(&self, (block, page): (BlockId, u32)) -> Range<u64> {
         let at = self.layout.payload_of(block, page);
-        self.areas.unread.note(at..at + u64::from(self.header.geometry.page_size));
+        at..at + u64::from(self.header.geometry.page_size)
+    }
+
+    /// The disk cannot read the payload of a page.
+    fn note_unread(&mut self, place: (BlockId, u32)) {
+        let range = self.range_of(place);
+        self.areas.unread.note(range);
     }
 
     /// What became of reading a page: whether its payload is the right one, or an error.
@@ -106,19 +114,24 @@ impl Image {
         from: Ppn,
         read: std::io::Result<bool>,
     ) -> Result<(), FlashError> {
+        let place = (self.header.geometry.block_of(from), self.header.geometry.page_of(from));
         self.refused = None;
         let is_good = match read {
             Ok(is_good) => is_good,
             // A page the disk cannot read is one page, not the end of the medium.
             Err(error) if is_unreadable(&error) => {
                 self.refused = Some(from);
-                let geometry = &self.header.geometry;
-                self.note_unread((geometry.block_of(from), geometry.page_of(from)));
+                self.note_unread(place);
                 false
             }
             Err(error) => return Err(medium(error)),
         };
         if !is_good {
+            // No loss of power cuts off a file either.
+            let end = self.range_of(place).end;
+            if self.areas.unread.cut_at().is_some_and(|cut| end > cut) {
+                self.refused = Some(from);
+            }
             self.failed_reads += 1;
             return Err(FlashError::Unreadable(from));
         }

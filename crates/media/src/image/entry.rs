@@ -56,7 +56,9 @@ fn open(path: &Path, how: &OpenChip) -> Result<OpenedChip, MediumError> {
             Damage::NotAnImage => {
                 format!("{error}; `thermocline import {raw} NEW.img` makes one of a raw disk")
             }
-            _ => error.to_string(),
+            _ => error
+                .to_string()
+                .replace("`thermocline repair`", &format!("`thermocline repair {raw}`")),
         })
     })?;
     Ok(opened(image))

@@ -62,7 +62,7 @@ pub enum Damage {
         "{is} bytes long, but its header says {should}: it was {}",
         if is < should {
             "cut off; restore it from a complete copy, or keep what is left of it: `thermocline repair` makes it \
-             readable, `thermocline export` reads it"
+             whole again but for what is lost, `thermocline export` reads it as it is"
         } else {
             "written past its end; cut it to that length (`truncate -s`) and check it, or restore it from a \
              complete copy"
