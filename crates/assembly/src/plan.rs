@@ -237,6 +237,7 @@ impl LayerPlan {
             logical_pages: self.logical_pages,
             bank_assignment: policy.bank_assignment,
             trigger: policy.trigger,
+            pacing: policy.pacing,
             watermarks: self.watermarks,
             batch: policy.batch,
             idle_free: self.idle_free,

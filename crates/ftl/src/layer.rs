@@ -140,6 +140,9 @@ pub trait Upkeep {
         Ok(())
     }
 
+    /// Statistics begin: what single pages took before is of no account.
+    fn begin_statistics(&mut self) {}
+
     /// The longest that one call of [`clean_in_idle_time`](Self::clean_in_idle_time) takes, in nanoseconds.
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
         let _ = timing;
@@ -213,6 +216,16 @@ pub trait Upkeep {
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         self.settle(now)
     }
+}
+
+/// Flash operations of single pages that the host wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageWork {
+    /// The most that one took since the statistics began: its program, and the copies and erases it waited for.
+    pub worst: u64,
+    /// The most that one may take: failures of the chip, swaps of worn blocks and the layer's own records come on
+    /// top. Nothing where steps are set shorter than cleaning needs.
+    pub bound: Option<u64>,
 }
 
 /// A bank as it is now.
@@ -301,6 +314,11 @@ pub trait Inspect {
     /// The banks, in order, where each cleans by itself.
     fn banks(&self) -> Vec<BankState> {
         Vec::new()
+    }
+
+    /// What single pages of the host took, where that is bounded: where victims are cleaned in steps.
+    fn page_work(&self) -> Option<PageWork> {
+        None
     }
 
     /// Blocks that may fail, in the worst places, before the layer takes no more writes; where that is

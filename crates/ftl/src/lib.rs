@@ -58,7 +58,7 @@ pub use in_place::InPlace;
 pub use journal::index;
 pub use layer::{
     AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Holds, Inspect, Layer, PageIo,
-    PageState, Upkeep,
+    PageState, PageWork, Upkeep,
 };
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery};

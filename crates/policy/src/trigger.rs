@@ -1,5 +1,7 @@
 //! When cleaning starts and when it stops.
 
+use core::fmt;
+
 use crate::choice;
 
 choice! {
@@ -31,6 +33,49 @@ impl Trigger {
         let steps = u64::from((marks.high - marks.low).max(1));
         let above = u64::from(free - marks.low + 1);
         (u64::from(pages) * above).div_ceil(steps).min(u64::from(pages)).max(1) as u32
+    }
+}
+
+/// How much of its cleaning a write waits for.
+///
+/// Problem. A victim is cleaned whole before a write, and that write waits for all its survivors. Idea.
+/// Each page of the host pays for what it takes: so many survivors are moved after it that the free
+/// pages are as many as before. Consequence. A victim stays partly cleaned between writes, and what
+/// dies in it meanwhile is not moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// Victims are cleaned whole, when a write needs a block.
+    #[default]
+    Off,
+    /// Each page of the host pays what keeps the free pages as many as they are.
+    Paced,
+    /// The same, with at most so many survivors moved after a page of the host. Too few for how full
+    /// the device is, and writes have to wait for whole victims again.
+    Most(u32),
+}
+
+impl Pacing {
+    /// What [`parse`](Self::parse) takes.
+    pub const EXPECTED: &'static str = "off | paced | N";
+
+    /// `off`, `paced`, or a number of survivors.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "off" => Some(Self::Off),
+            "paced" => Some(Self::Paced),
+            _ => text.parse().ok().filter(|most| *most > 0).map(Self::Most),
+        }
+    }
+}
+
+impl fmt::Display for Pacing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Paced => f.write_str("paced"),
+            Self::Most(most) => write!(f, "{most}"),
+        }
     }
 }
 

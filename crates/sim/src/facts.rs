@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use thermocline_flash::{BlockId, Counts};
-use thermocline_ftl::{Counters, DeadDataCounters};
+use thermocline_ftl::{Counters, DeadDataCounters, PageWork};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -44,6 +44,8 @@ pub(crate) struct Facts<'a> {
     pub erases: Vec<u32>,
     /// Valid pages of each block, now.
     valid: Vec<u32>,
+    /// What single pages of the host took, where that is bounded.
+    pub page_work: Option<PageWork>,
     /// RAM of the layer, where it was counted.
     pub memory_bytes: Option<u64>,
 }
@@ -87,6 +89,7 @@ impl Snapshot {
             erases: erases.map(|(now, then)| now - then).collect(),
             valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
             layer: did,
+            page_work: layer.inspect().page_work(),
             memory_bytes,
         }
     }

@@ -85,6 +85,7 @@ impl Responses {
             p50: at(0.5),
             p99: at(0.99),
             p999: at(0.999),
+            p9999: at(0.9999).filter(|_| self.histogram.len() >= 10_000),
             max: us(self.max),
         }
     }

@@ -1,10 +1,13 @@
 //! When cleaning starts and stops, how much it takes at once, and where pages go.
 
-use thermocline_policy::{bank::BankAssignment, trigger::Trigger};
+use thermocline_policy::{
+    bank::BankAssignment,
+    trigger::{Pacing, Trigger},
+};
 
 use crate::{
     group,
-    values::{BANK_ASSIGNMENT, COUNT, DEAD_DATA, IDLE, TRIGGER},
+    values::{BANK_ASSIGNMENT, COUNT, DEAD_DATA, IDLE, PACING, TRIGGER},
 };
 
 group! {
@@ -21,6 +24,10 @@ group! {
         /// reserve (eager), or early, with a threshold of garbage that falls with the free blocks
         /// (falling) [default: the policy's].
         trigger: Option<Trigger> = one("trigger", "lazy|eager|falling", TRIGGER);
+        /// Garbage collection in steps: a write waits for a bounded number of copies and no whole block
+        /// (paced), or for at most this many copies a page; placements that sort survivors collect whole
+        /// blocks all the same [default: off].
+        pacing: Option<Pacing> = one("pacing", "off|paced|N", PACING);
         /// Blocks collected at once by placements that sort survivors [default: the policy's].
         batch: Option<u32> = one("batch", "BLOCKS", COUNT);
         /// Assignment of pages to banks: by page number (static), or to idle banks by wear and free space

@@ -3,8 +3,13 @@
 use std::{path::PathBuf, str::FromStr};
 
 use thermocline_policy::{
-    ParamInfo, PolicyInfo, Ticks, bank::BankAssignment, dead, idle, params::ParamValue, placement,
-    preset, trigger::Trigger, victim,
+    ParamInfo, PolicyInfo, Ticks,
+    bank::BankAssignment,
+    dead, idle,
+    params::ParamValue,
+    placement, preset,
+    trigger::{Pacing, Trigger},
+    victim,
 };
 use thermocline_trace::{
     read::{Action, Format, TimeUnit},
@@ -298,6 +303,9 @@ codecs! {
     TRIGGER: Trigger = |text| {
         Trigger::parse(text).ok_or_else(|| format!("expected {}", Trigger::EXPECTED))
     }, Trigger::show, Values::Any;
+    PACING: Pacing = |text| {
+        Pacing::parse(text).ok_or_else(|| format!("expected {}", Pacing::EXPECTED))
+    }, Pacing::to_string, Values::Any;
     BANK_ASSIGNMENT: BankAssignment = |text| {
         BankAssignment::parse(text).ok_or_else(|| format!("expected {}", BankAssignment::EXPECTED))
     }, BankAssignment::show, Values::Any;

@@ -437,6 +437,7 @@ pub fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
     PolicySpec {
         bank_assignment: args.bank_assignment.unwrap_or(policy.bank_assignment),
         trigger: args.trigger.unwrap_or(policy.trigger),
+        pacing: args.pacing.unwrap_or(policy.pacing),
         batch: args.batch.unwrap_or(policy.batch),
         ..policy
     }

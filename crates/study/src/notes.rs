@@ -1,6 +1,6 @@
 //! What a person should know before believing a result.
 
-use thermocline_policy::preset::LayerKind;
+use thermocline_policy::{preset::LayerKind, trigger::Pacing};
 use thermocline_report::number;
 use thermocline_sim::{PolicySpec, RunResult};
 use thermocline_units as units;
@@ -237,6 +237,7 @@ fn levels_of_others(results: &[&RunResult], args: &SimulationArgs) -> Option<Str
         (cleaning.low.is_some(), "‹low›"),
         (cleaning.high.is_some(), "‹high›"),
         (cleaning.trigger.is_some(), "‹trigger›"),
+        (cleaning.pacing.is_some_and(|pacing| pacing != Pacing::Off), "‹pacing›"),
         (cleaning.batch.is_some(), "‹batch›"),
         (cleaning.bank_assignment.is_some(), "‹bank-assignment›"),
     ];

@@ -7,7 +7,7 @@ use thermocline_policy::{
     params::NoParams,
     placement,
     preset::{self, LayerKind},
-    trigger::Trigger,
+    trigger::{Pacing, Trigger},
     victim,
 };
 
@@ -36,6 +36,8 @@ pub struct PolicySpec {
     pub bank_assignment: BankAssignment,
     /// What makes cleaning start.
     pub trigger: Trigger,
+    /// Whether victims are cleaned in steps.
+    pub pacing: Pacing,
     /// Blocks cleaned at once, where survivors are sorted.
     pub batch: u32,
     /// What is done between requests that arrive.
@@ -82,6 +84,7 @@ impl PolicySpec {
             swap: preset.swap,
             bank_assignment: preset.bank_assignment,
             trigger: preset.trigger,
+            pacing: Pacing::Off,
             batch: preset.batch,
             idle: preset.idle.map(Call::parse).transpose()?,
             dead_data: Call::parse(preset.dead_data)?,

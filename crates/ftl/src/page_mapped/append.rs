@@ -50,17 +50,17 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         write: PageWrite<'_>,
         renew: impl FnOnce(&mut P, u64) -> u64,
     ) -> Result<(), FtlError> {
-        let PageWrite { lpn, stream, data, now } = write;
-        let s = usize::from(stream);
+        let PageWrite { lpn, mut stream, data, now } = write;
         let mut word = self.parts.word(lpn);
-        let to = match self.parts.banks[bank].take_if_room(s) {
+        let to = match self.parts.banks[bank].take_if_room(usize::from(stream)) {
             Some(to) => to,
             None => {
-                self.make_room_for(lpn, bank, stream, now)?;
+                stream = self.make_room_for(lpn, bank, stream, now)?;
                 word = word_after_room(&self.parts, lpn, word);
-                self.parts.banks[bank].take(s)
+                self.parts.banks[bank].take(usize::from(stream))
             }
         };
+        let write = PageWrite { stream, ..write };
         let oob = self.parts.oob(lpn, word, stream, now);
         let (to, word) = match self.parts.chip.program(to.at, oob, data) {
             Ok(()) => (to, word),
@@ -128,6 +128,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             self.pause_checkpoints(true);
             let made = self.make_room_for(lpn, bank, stream, now);
             self.pause_checkpoints(false);
+            // After a failure no page goes to another stream.
+            debug_assert_eq!(made.unwrap_or(stream), stream);
             made?;
             word = word_after_room(&self.parts, lpn, word);
             let to = self.parts.banks[bank].take(s);

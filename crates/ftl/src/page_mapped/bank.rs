@@ -148,6 +148,18 @@ impl Bank {
         self.free.len() as u64 * u64::from(self.shape.pages()) + room
     }
 
+    /// Streams that have an open block.
+    pub(super) fn open_streams(&self) -> u64 {
+        self.open.iter().filter(|open| open.block() != BlockId::NONE).count() as u64
+    }
+
+    /// The stream of the placement's with the most room in its open block, if one has any.
+    pub(super) fn roomiest(&self) -> Option<u8> {
+        let streams = (0..).zip(&self.open[..usize::from(self.read_only_stream())]);
+        let rooms = streams.map(|(stream, open)| (open.room(), core::cmp::Reverse(stream)));
+        rooms.max().filter(|&(room, _)| room > 0).map(|(_, stream)| stream.0)
+    }
+
     pub(super) const fn live(&self) -> u32 {
         self.live
     }
@@ -165,6 +177,11 @@ impl Bank {
     /// A page was assigned to it.
     pub(super) const fn assigned(&mut self, writes: u64) {
         self.assigned = writes;
+    }
+
+    /// Whether the victim policy takes the block with the least valid pages.
+    pub(super) fn takes_least_valid(&self) -> bool {
+        self.victim.takes_least_valid()
     }
 
     pub(super) const fn watches(&self) -> bool {
@@ -384,6 +401,13 @@ impl Bank {
         }
     }
 
+    /// So many pages of a victim were moved, of them so many hot ones; it is cleaned in steps.
+    pub(super) fn moved_out(&mut self, victim: BlockId, pages: u32, hot: u32, now: u64) {
+        let valid = self.blocks.block(victim).valid;
+        let hot = self.blocks.hot(victim).map_or(0, |before| before - hot);
+        self.recount(victim, valid - pages, hot, now);
+    }
+
     // How blocks leave the index and come back.
 
     /// Takes a closed block out of the index for a while.
@@ -391,11 +415,20 @@ impl Bank {
         self.blocks.set_aside(block);
     }
 
+    /// A victim is to be cleaned in steps.
+    pub(super) fn begin_emptying(&mut self, block: BlockId) {
+        self.by_erases.left(block, self.blocks.block(block).erases);
+        self.blocks.begin_emptying(block);
+    }
+
     /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
     pub(super) fn reenter(&mut self, placement: &mut dyn Streams, block: BlockId) {
-        let stream = self.blocks.block(block).stream;
+        let &Block { stream, state, erases, .. } = self.blocks.block(block);
         let entry = placement.closing(self.number, block, stream);
         self.blocks.reenter(block, entry);
+        if state == State::Emptying {
+            self.by_erases.closed(block, erases);
+        }
     }
 
     /// A closed block is to be emptied and not to be written before.

@@ -147,6 +147,28 @@ impl Banks {
         self.capacity
     }
 
+    /// The most a victim of a bank has valid where that has the least of all, while `spare` blocks are free or
+    /// open: the mean of the others, on a device full of data.
+    pub(super) fn mean_valid(&self, bank: usize, spare: u32) -> u32 {
+        let share = self.assignment.share(self.logical_pages, bank as u32, self.len() as u32);
+        let live = match self.assignment {
+            BankAssignment::Static => share,
+            BankAssignment::Dynamic => self.limits[bank].most_live.min(self.logical_pages),
+        };
+        let full = self.limits[bank].usable.saturating_sub(spare).max(1);
+        (live / full).min(self.pages - 1)
+    }
+
+    /// Data pages in a block.
+    pub(super) const fn pages(&self) -> u32 {
+        self.pages
+    }
+
+    /// Blocks of a bank that are open at a time, at most.
+    pub(super) const fn open(&self) -> u32 {
+        self.open
+    }
+
     /// Blocks of a bank that can be used.
     pub(super) fn usable(&self, bank: usize) -> u32 {
         self.limits[bank].usable

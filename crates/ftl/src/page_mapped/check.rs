@@ -1,18 +1,20 @@
 //! Everything counted again, and held against what the layer keeps.
 
-use alloc::{format, string::String, vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Chip, Condition, Flash};
 use thermocline_policy::State;
 
 use super::{
     bank::Bank,
+    cleaner::Cleaner,
     failures::{Condemned, Why},
+    partial::Partial,
     parts::Parts,
 };
 
-/// What does not agree, if anything; `withdrawn` are blocks that the cleaner has to erase.
-pub(super) fn check<C: Chip>(parts: &Parts<C>, withdrawn: &[BlockId]) -> Result<(), String> {
+/// What does not agree, if anything.
+pub(super) fn check<C: Chip>(parts: &Parts<C>, cleaner: &Cleaner) -> Result<(), String> {
     let blocks = parts.chip.geometry().blocks() as usize;
     let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
     let shape = parts.tables.shape();
@@ -34,8 +36,10 @@ pub(super) fn check<C: Chip>(parts: &Parts<C>, withdrawn: &[BlockId]) -> Result<
         Ok(())
     })?;
     (0..).zip(parts.banks.iter()).try_for_each(|(number, bank)| {
-        check_failures(parts, bank, number, withdrawn)?;
-        check_bank(parts, bank, &valid, &hot).map_err(|e| format!("bank {number}: {e}"))
+        check_failures(parts, bank, number, cleaner.withdrawn())?;
+        check_partial(bank, cleaner.partial(number)).map_err(|e| format!("bank {number}: {e}"))?;
+        let lent = cleaner.partial(number).map_or(0, |partial| partial.moved());
+        check_bank(parts, bank, &valid, &hot, lent).map_err(|e| format!("bank {number}: {e}"))
     })
 }
 
@@ -44,6 +48,7 @@ fn check_bank<C: Chip>(
     bank: &Bank,
     valid: &[u32],
     hot: &[u32],
+    lent: u32,
 ) -> Result<(), String> {
     let (blocks, mut free, mut live) = (bank.blocks(), 0, 0);
     for block in (0..blocks.len()).map(|n| blocks.nth(n)) {
@@ -76,8 +81,21 @@ fn check_bank<C: Chip>(
     if free != bank.free_blocks() {
         return Err(format!("{free} blocks are free, {} listed", bank.free_blocks()));
     }
-    if !parts.failures.any() && bank.free_pages() < parts.banks.reserve_pages() {
-        return Err(format!("{} free pages, fewer than the reserve", bank.free_pages()));
+    // What was moved of a victim comes back when it is erased.
+    let free = bank.free_pages() + u64::from(lent);
+    if !parts.failures.any() && free < parts.banks.reserve_pages() {
+        return Err(format!("{free} free pages, fewer than the reserve"));
+    }
+    Ok(())
+}
+
+/// The victim that is cleaned in steps, against the table of blocks.
+fn check_partial(bank: &Bank, partial: Option<&Partial>) -> Result<(), String> {
+    let blocks = (0..bank.blocks().len()).map(|n| bank.blocks().nth(n));
+    let emptying = blocks.filter(|&block| bank.block(block).state == State::Emptying);
+    let (known, found) = (partial.map(Partial::block), emptying.collect::<Vec<_>>());
+    if found != known.into_iter().collect::<Vec<_>>() {
+        return Err(format!("{known:?} is being emptied, and {found:?} is said to be"));
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 //! few at once where their survivors are to be sorted together (LFS).
 //!
 //! What always holds between two operations: every block of the batch is withdrawn, holds no current
-//! page, and is to be erased. There are such blocks only where the system below the chip failed.
+//! page, and is to be erased. There are such blocks only where the system below the chip failed. A
+//! [victim that is cleaned in steps](Partial) holds data and is none of them.
 
 use alloc::vec::Vec;
 
@@ -14,10 +15,12 @@ use thermocline_policy::{
 
 use super::{
     erasing::erase,
+    partial::{Partial, To},
     parts::Parts,
     retire::{keep, mark_retired, recount},
     survivors::{Sorter, Source, Streams, Survivors, move_survivors},
     swap::swap_with_least_erased,
+    worded::Worded,
 };
 use crate::FtlError;
 
@@ -29,12 +32,15 @@ pub(super) struct Cleaner {
     sorter: Sorter,
     /// Victims that are withdrawn and not erased yet; beside the first, all of a cleaning.
     batch: Vec<BlockId>,
+    /// The victim of each bank that is cleaned in steps; no banks where none is.
+    partial: Vec<Partial>,
 }
 
 impl Cleaner {
-    /// For blocks of so many pages.
-    pub(super) fn new(pages: u32) -> Self {
+    /// For blocks of so many pages, and so many banks in which victims are cleaned in steps.
+    pub(super) fn new(pages: u32, paced: usize) -> Self {
         Self {
+            partial: (0..paced).map(|_| Partial::none(pages)).collect(),
             survivors: Vec::with_capacity(pages as usize),
             words: Vec::new(),
             sorter: Sorter::new(pages),
@@ -47,7 +53,12 @@ impl Cleaner {
         &self.batch
     }
 
-    /// Cleans one block, or a batch; false if no block is worth it.
+    /// The victim of a bank that is cleaned in steps.
+    pub(super) fn partial(&self, bank: usize) -> Option<&Partial> {
+        self.partial.get(bank).filter(|partial| partial.is_some())
+    }
+
+    /// Cleans one block, or a batch, or what is left of a victim; false if no block is worth it.
     pub(super) fn clean<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
@@ -61,17 +72,163 @@ impl Cleaner {
         if parts.failures.is_frozen() {
             return Ok(false);
         }
-        let free = parts.banks[bank].free_blocks() as u32;
-        let (config, pages) = (&parts.config, parts.tables.shape().pages());
-        let least = config.trigger.least_garbage(&config.watermarks, free, pages);
+        if self.partial(bank).is_some() {
+            let done = self.finish(parts, bank, now);
+            return gave(parts, done);
+        }
+        let least = least_garbage(parts, bank);
         let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
         parts.banks[bank].answered(true);
         parts.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
-        match self.clean_block(parts, bank, victim, Some(least), now) {
-            // Programs failed until even the reserve was gone, or too many blocks were.
-            Err(FtlError::NoSpace | FtlError::ReadOnly) if parts.failures.any() => Ok(false),
-            done => done.map(|()| true),
+        let done = self.clean_block(parts, bank, victim, Some(least), now);
+        gave(parts, done)
+    }
+
+    /// Chooses a victim that is to be cleaned in steps; false if no block is worth it.
+    pub(super) fn begin_steps<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<bool, FtlError> {
+        let least = least_garbage(parts, bank);
+        let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
+        parts.banks[bank].answered(true);
+        parts.counters.cleaning_runs += 1;
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let lost = parts.counters.pages_lost;
+        let streams = self.list(parts, bank, victim, None, now);
+        if parts.counters.pages_lost != lost {
+            // What is held back must not be met again.
+            let from = Source { bank, victim, now };
+            let moved = self.move_listed(parts, from, streams);
+            let done = self.emptied(parts, from, moved, lost);
+            return gave(parts, done);
         }
+        let lpns = &self.survivors;
+        parts.counters.copies -= lpns.len() as u64;
+        for (&lpn, &word) in lpns.iter().zip(&self.words) {
+            parts.set_word(lpn, word);
+        }
+        let to = match streams {
+            Streams::One(stream) => To::One(stream),
+            Streams::Each if self.sorter.at_once() => To::Known,
+            Streams::Each => To::Ask,
+        };
+        let partial = &mut self.partial[bank];
+        partial.begin(victim, to);
+        if to == To::Known {
+            let pages =
+                lpns.iter().map(|&lpn| parts.tables.shape().page_of(parts.tables.entry(lpn)));
+            partial.know(pages.zip(self.sorter.streams().iter().copied()));
+        }
+        parts.banks[bank].begin_emptying(victim);
+        Ok(true)
+    }
+
+    /// Moves up to `most` survivors of the victim of a bank that is cleaned in steps.
+    pub(super) fn step<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        most: u32,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let lost = parts.counters.pages_lost;
+        let (from, streams) = self.gather(parts, bank, most, now);
+        let hot = match parts.placement.hot_pages() {
+            Some(pages) => self.survivors.iter().filter(|lpn| pages.is_hot(**lpn)).count() as u32,
+            None => 0,
+        };
+        let count = self.survivors.len() as u32;
+        let moved = self.move_listed(parts, from, streams);
+        if moved.is_ok() && parts.counters.pages_lost == lost {
+            self.partial[bank].moved_more(count);
+            parts.banks[bank].moved_out(from.victim, count, hot, now);
+            return Ok(());
+        }
+        parts.failures.happened();
+        recount(parts, bank, from.victim, now);
+        if moved.is_ok() {
+            // What cannot be read is left when the rest is elsewhere.
+            return self.finish(parts, bank, now);
+        }
+        self.partial[bank].end();
+        parts.banks[bank].reenter(&mut parts.placement, from.victim);
+        moved
+    }
+
+    /// Moves what is left of the victim of a bank that is cleaned in steps, and erases it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let lost = parts.counters.pages_lost;
+        self.partial[bank].rewind();
+        let (from, streams) = self.gather(parts, bank, u32::MAX, now);
+        self.partial[bank].end();
+        let moved = self.move_listed(parts, from, streams);
+        self.emptied(parts, from, moved, lost)
+    }
+
+    /// Lists the next survivors of the victim of a bank that is cleaned in steps, `most` of them.
+    fn gather<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        most: u32,
+        now: u64,
+    ) -> (Source, Streams) {
+        self.survivors.clear();
+        self.words.clear();
+        let (partial, kept) = (&mut self.partial[bank], parts.placement.kept());
+        let most = most.min(parts.banks[bank].block(partial.block()).valid) as usize;
+        self.sorter.clear(partial.to() == To::Known);
+        let mut next = partial.next();
+        for _ in 0..2 {
+            for (page, lpn) in parts.tables.survivors_from(partial.block(), next) {
+                if self.survivors.len() == most {
+                    break;
+                }
+                next = page + 1;
+                self.survivors.push(lpn);
+                self.sorter.assigned(partial.stream(page));
+                if kept.is_any() {
+                    self.words.push(parts.tables.word(kept, lpn));
+                }
+            }
+            if !self.survivors.is_empty() {
+                break;
+            }
+            // Pages behind were marked when they were passed, and are current again.
+            next = 0;
+        }
+        partial.go_to(next);
+        parts.counters.copies += self.survivors.len() as u64;
+        let streams = match partial.to() {
+            To::One(stream) => Streams::One(stream),
+            To::Known | To::Ask => Streams::Each,
+        };
+        (Source { bank, victim: partial.block(), now }, streams)
+    }
+
+    /// Erases the victim of a bank that was cleaned in steps, all of whose survivors are elsewhere.
+    pub(super) fn end_steps<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        let victim = self.partial[bank].block();
+        self.partial[bank].end();
+        self.withdraw(parts, victim);
+        self.erase_withdrawn(parts, now)
     }
 
     /// Cleans the block with the least valid pages, whatever the victim policy chooses: its choice does
@@ -84,6 +241,10 @@ impl Cleaner {
     ) -> Result<bool, FtlError> {
         if !self.batch.is_empty() {
             self.erase_withdrawn(parts, now)?;
+        }
+        if self.partial(bank).is_some() {
+            self.finish(parts, bank, now)?;
+            return Ok(true);
         }
         let home = &parts.banks[bank];
         let (blocks, room) = (home.blocks(), home.free_pages());
@@ -111,12 +272,29 @@ impl Cleaner {
     ) -> Result<(), FtlError> {
         parts.any().record(|journal, parts| journal.before_change(parts, now))?;
         let lost = parts.counters.pages_lost;
+        let streams = self.list(parts, bank, victim, least, now);
+        let from = Source { bank, victim, now };
+        let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
+        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
+        self.emptied(parts, from, moved, lost)
+    }
+
+    /// Lists the survivors of a victim, and those of others that have `least` garbage where a batch is sorted; where
+    /// they go.
+    #[inline(never)]
+    fn list<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        victim: BlockId,
+        least: Option<u32>,
+        now: u64,
+    ) -> Streams {
         self.survivors.clear();
         self.words.clear();
         self.begin(parts, bank, victim, now);
-        let from = Source { bank, victim, now };
         let stream = parts.banks.read_only_stream();
-        let streams = if parts.banks[bank].block(victim).stream == stream {
+        if parts.banks[bank].block(victim).stream == stream {
             Streams::One(stream)
         } else {
             if parts.placement.traits().sorts
@@ -125,9 +303,31 @@ impl Cleaner {
                 self.add_to_batch(parts, bank, victim, least, now);
             }
             self.sorter.ask(&mut parts.placement, &mut self.survivors, &mut self.words, now)
-        };
+        }
+    }
+
+    /// Moves the survivors that are listed.
+    #[inline(never)]
+    fn move_listed<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        from: Source,
+        streams: Streams,
+    ) -> Result<(), FtlError> {
         let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
-        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
+        move_survivors(parts, &mut self.sorter, survivors, from, streams)
+    }
+
+    /// Survivors were moved: erases their victims.
+    #[inline(always)]
+    fn emptied<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        from: Source,
+        moved: Result<(), FtlError>,
+        lost: u64,
+    ) -> Result<(), FtlError> {
+        let Source { bank, victim, now } = from;
         if moved.is_err() || parts.counters.pages_lost != lost {
             // The placement has decided on pages that stay where they are, too.
             for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
@@ -250,9 +450,7 @@ impl Cleaner {
         parts.counters.copies += self.survivors.len() as u64;
         withhold(parts, block, &mut self.survivors, &mut self.words, 0);
         let from = Source { bank, victim: block, now };
-        let streams = Streams::One(stream);
-        let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
-        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
+        let moved = self.move_listed(parts, from, Streams::One(stream));
         recount(parts, bank, block, now);
         moved
     }
@@ -319,6 +517,21 @@ fn withhold<C: Chip, P>(
         counters.copies -= foreign;
         survivors.truncate(kept);
         words.truncate(kept);
+    }
+}
+
+/// The least garbage that makes a block of a bank worth cleaning now.
+fn least_garbage<C, P>(parts: &Parts<C, P>, bank: usize) -> u32 {
+    let (config, free) = (&parts.config, parts.banks[bank].free_blocks() as u32);
+    config.trigger.least_garbage(&config.watermarks, free, parts.tables.shape().pages())
+}
+
+/// Whether cleaning gave anything.
+fn gave<C, P>(parts: &Parts<C, P>, done: Result<(), FtlError>) -> Result<bool, FtlError> {
+    match done {
+        // Programs failed until even the reserve was gone, or too many blocks were.
+        Err(FtlError::NoSpace | FtlError::ReadOnly) if parts.failures.any() => Ok(false),
+        done => done.map(|()| true),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use thermocline_policy::{
     bank::BankAssignment,
-    trigger::{Trigger, Watermarks},
+    trigger::{Pacing, Trigger, Watermarks},
     wear::WearLeveling,
 };
 
@@ -17,6 +17,9 @@ pub struct Config {
     pub trigger: Trigger,
     /// The numbers of free blocks, in each bank, at which it starts and stops.
     pub watermarks: Watermarks,
+    /// Whether victims are cleaned in steps, and how long these may be. Placements that sort the survivors
+    /// of whole victims clean them whole.
+    pub pacing: Pacing,
     /// Blocks cleaned at once, where the placement sorts survivors: those of all are sorted
     /// together.
     pub batch: u32,
@@ -37,6 +40,7 @@ impl Config {
             bank_assignment: BankAssignment::Static,
             trigger: Trigger::Lazy,
             watermarks: Watermarks::default(),
+            pacing: Pacing::Off,
             batch: 1,
             idle_free: 0,
             read_only_separation: false,

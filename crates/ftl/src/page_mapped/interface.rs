@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect,
-    Layer, PageIo, PageState, Upkeep,
+    Layer, PageIo, PageState, PageWork, Upkeep,
 };
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
@@ -129,6 +129,10 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         Ok(())
     }
 
+    fn begin_statistics(&mut self) {
+        self.worst.begin();
+    }
+
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
         longest_cleaning_ns(&self.parts, timing)
     }
@@ -240,6 +244,11 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
         (0..).zip(self.parts.banks.iter()).map(state).collect()
     }
 
+    fn page_work(&self) -> Option<PageWork> {
+        let bound = || self.most_operations();
+        self.is_paced().then(|| PageWork { worst: self.worst.seen(), bound: bound() })
+    }
+
     fn spare_blocks(&self) -> Option<u32> {
         let is_over = self.end_of_life().is_some();
         Some(if is_over { 0 } else { self.parts.banks.spare_blocks() })
@@ -277,7 +286,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
                 used: match known.state {
                     State::Free => BlockUse::Free,
                     State::Open => BlockUse::Open,
-                    State::Closed | State::Aside => BlockUse::Full,
+                    State::Closed | State::Aside | State::Emptying => BlockUse::Full,
                     State::Condemned => BlockUse::Condemned,
                     State::Unusable if parts.chip.is_bad(block) => BlockUse::Bad,
                     State::Unusable if block.0 >= data_blocks => BlockUse::Records,
@@ -300,7 +309,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
                 let open = parts.banks[parts.banks.bank_of(block)].open(usize::from(known.stream));
                 shape.pages() - open.room()
             }
-            State::Closed | State::Aside | State::Condemned => shape.pages(),
+            State::Closed | State::Aside | State::Emptying | State::Condemned => shape.pages(),
         };
         let first = shape.data_page(block, 0).0;
         let state = |(page, &lpn): (u32, &Lpn)| {
@@ -316,7 +325,7 @@ impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {
     }
 
     fn check(&self) -> Result<(), String> {
-        check::check(&self.parts, self.cleaner.withdrawn())
+        check::check(&self.parts, &self.cleaner)
     }
 }
 

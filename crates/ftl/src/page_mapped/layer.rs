@@ -3,7 +3,12 @@
 use alloc::boxed::Box;
 
 use thermocline_flash::{Chip, Condition, FlashError, Lpn, Oob, Ppn, Retrying};
-use thermocline_policy::{BlockView, placement::Placement, trigger::Trigger, victim::Victim};
+use thermocline_policy::{
+    BlockView,
+    placement::Placement,
+    trigger::{Pacing, Trigger},
+    victim::Victim,
+};
 
 use super::{
     append::{PageWrite, stream_of},
@@ -11,6 +16,7 @@ use super::{
     cleaner::Cleaner,
     config::Config,
     core::PageMapped,
+    pacing::Worst,
     parts::Parts,
     worded::Worded,
 };
@@ -34,9 +40,14 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 
     /// The layer of parts that agree.
-    pub(super) fn of(parts: Parts<C, P>) -> Self {
-        let cleaner = Cleaner::new(parts.tables.shape().pages());
-        let mut layer = Self { parts, cleaner, follows_up: false };
+    pub(super) fn of(mut parts: Parts<C, P>) -> Self {
+        let is_paced = parts.config.pacing != Pacing::Off && !parts.placement.traits().sorts;
+        let paced = if is_paced { parts.banks.len() } else { 0 };
+        let cleaner = Cleaner::new(parts.tables.shape().pages(), paced);
+        let takes_least = parts.placement.own_victims().is_none()
+            && parts.banks.iter().all(|bank| bank.takes_least_valid());
+        let worst = Worst::of(takes_least);
+        let mut layer = Self { parts, cleaner, follows_up: false, is_paced, worst };
         layer.set_follow_up();
         layer
     }
@@ -215,6 +226,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     fn follow_up(&mut self, lpn: Lpn, bank: usize, now: u64) -> Result<(), FtlError> {
         self.parts.banks[bank].watch(lpn);
         self.before_change(now)?;
+        if self.is_paced() {
+            return self.pace(bank, now);
+        }
         if self.parts.config.trigger == Trigger::Eager {
             self.clean_eagerly(bank, now)?;
         }
@@ -233,7 +247,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Whether anything is to be done after a page write: for a policy, or because the next write is the
     /// first after a clean mount.
     pub(super) fn set_follow_up(&mut self) {
-        self.follows_up = self.parts.config.trigger == Trigger::Eager
+        self.follows_up = self.is_paced
+            || self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())
             || self.parts.journal.as_ref().is_some_and(|journal| journal.is_clean());
     }

@@ -9,7 +9,7 @@
 //! * [`bank`], [`banks`]: the table of blocks, free lists, open blocks, victims; what a bank can hold;
 //! * [`failures`]: what the chip's failures left to be done, and whether the layer takes writes;
 //! * [`synced_free`]: which free blocks may be opened, where power may be lost;
-//! * [`cleaner`]: the victims being cleaned.
+//! * [`cleaner`]: the victims being cleaned; [`partial`]: one that is cleaned in steps.
 //!
 //! [`parts`] puts them side by side, with the [journal](crate::journal) that a layer on a chip with data keeps, for the
 //! operations, which are functions over it. No file imports one
@@ -19,12 +19,12 @@
 //! interface, format, mount
 //!   write_run
 //!   layer
-//!     append, check
+//!     append, check, pacing
 //!       room
 //!         scrub
 //!           core
 //!           cleaner
-//!             survivors, swap
+//!             partial, survivors, swap
 //!               opening, erasing
 //!                 retire
 //!                   parts
@@ -51,6 +51,8 @@ mod layer;
 pub(crate) mod mount;
 mod open_block;
 mod opening;
+mod pacing;
+mod partial;
 mod parts;
 mod retire;
 mod room;

@@ -173,7 +173,7 @@ impl<C: Chip> Journaled for Parts<C> {
         let bank = &self.banks[self.banks.bank_of(block)];
         match bank.block(block).state {
             State::Free | State::Unusable => Filled::Blank,
-            State::Closed | State::Aside | State::Condemned => Filled::Full,
+            State::Closed | State::Aside | State::Emptying | State::Condemned => Filled::Full,
             State::Open => bank
                 .stream_of(block)
                 .map_or(Filled::Full, |stream| Filled::UpTo(bank.open(stream).programmed())),

@@ -9,10 +9,31 @@ use crate::FtlError;
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// The host is about to write a page and its stream has no room. If the page is marked, cleaning
-    /// needs not drop the old copy, which is wanted again only if there is no room.
+    /// needs not drop the old copy, which is wanted again only if there is no room. Returns the stream that
+    /// the page goes to.
     #[cold]
     #[inline(never)]
     pub(super) fn make_room_for(
+        &mut self,
+        lpn: Lpn,
+        bank: usize,
+        stream: u8,
+        now: u64,
+    ) -> Result<u8, FtlError> {
+        if let Some(other) = self.another_stream(bank, stream) {
+            self.parts.counters.spills += 1;
+            return Ok(other);
+        }
+        if !self.is_paced() {
+            self.worst.next();
+        }
+        let before = self.own_operations();
+        let made = self.make_room_or_drop(lpn, bank, stream, now);
+        self.worst.add(self.own_operations().saturating_sub(before));
+        made.map(|()| stream)
+    }
+
+    fn make_room_or_drop(
         &mut self,
         lpn: Lpn,
         bank: usize,
@@ -44,10 +65,10 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.parts.any().record(|journal, parts| journal.keep_pace(parts, now))?;
         let marks = self.parts.config.watermarks;
         let falling = self.parts.config.trigger == Trigger::Falling;
-        let mut target = if falling { marks.high } else { marks.low };
         let mut cleaned = false;
         self.scrub_under_load(bank, now)?;
         self.parts.banks[bank].close_unused(&mut self.parts.placement, stream);
+        let mut target = if falling { marks.high } else { self.least_free(bank) };
         loop {
             if self.parts.failures.is_pending() {
                 self.empty_condemned(bank, now)?;

@@ -93,6 +93,26 @@ impl Sorter {
         }
     }
 
+    /// Whether the placement told all streams at once, and those.
+    pub(super) const fn at_once(&self) -> bool {
+        self.at_once
+    }
+
+    pub(super) fn streams(&self) -> &[u8] {
+        &self.streams
+    }
+
+    /// Survivors will be listed whose streams are known, or are to be asked for one by one.
+    pub(super) fn clear(&mut self, at_once: bool) {
+        self.at_once = at_once;
+        self.streams.clear();
+    }
+
+    /// The next survivor that is listed goes to that stream, if it is known.
+    pub(super) fn assigned(&mut self, stream: u8) {
+        self.streams.push(stream);
+    }
+
     /// Asks a placement about the survivors of a victim, which it may sort.
     #[inline(always)]
     pub(super) fn ask<P: Placement>(

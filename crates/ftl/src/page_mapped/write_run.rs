@@ -49,7 +49,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
         let Parts { placement, banks, config, .. } = &self.parts;
         let cleans = config.trigger == Trigger::Eager;
-        let is_plain = banks.len() == 1 && placement.hot_pages().is_none() && !cleans;
+        let is_plain =
+            banks.len() == 1 && placement.hot_pages().is_none() && !cleans && !self.is_paced();
         match placement.host_stream() {
             Some(stream) if is_plain => self.write_to_one(stream, run),
             None if is_plain => self.write_to_several(run),
@@ -246,8 +247,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let home = &banks[bank];
             let may_clean = home.open(usize::from(stream)).is_full()
                 || config.trigger == Trigger::Eager && home.free_blocks() <= banks.reserve();
+            let before = self.own_operations();
             self.write_to(bank, stream, lpn, &[], now).map_err(|e| (i, e))?;
-            if may_clean {
+            if may_clean || self.is_paced() && self.own_operations() != before {
                 return Ok(i + 1);
             }
         }

@@ -13,7 +13,7 @@ use thermocline_policy::{
         Dac, FineGrained, HostWrite, Midas, Placement, Registered, SepBit, Sequential, Streams,
         TwoLevelLru, Visitor,
     },
-    trigger::Trigger,
+    trigger::{Pacing, Trigger},
     victim::{self, Victim},
     wear::WearLeveling,
 };
@@ -46,6 +46,15 @@ impl<P: Placement> Device for PageMapped<Slate, P> {
     fn table(&self, bank: u32) -> Option<&BlockView> {
         Some(self.blocks(bank))
     }
+}
+
+/// Whether a victim is partly cleaned.
+pub fn is_emptying(device: &dyn Device, banks: u32) -> bool {
+    let tables = (0..banks).filter_map(|bank| device.table(bank));
+    tables.into_iter().any(|table| {
+        let mut blocks = (0..table.len()).map(|n| table.block(table.nth(n)));
+        blocks.any(|block| block.state == BlockState::Emptying)
+    })
 }
 
 /// Policies and how many streams they have.
@@ -162,7 +171,9 @@ impl World {
             config.wear_leveling =
                 WearLeveling::Swap(thermocline_policy::wear::Swap { from_erases: 1, gap: 1 });
         }
-        Self { geometry, in_order: !draws.one_in(4), config, policies, nftl: None, in_place: false }
+        let in_order = !draws.one_in(4);
+        config.pacing = [Pacing::Off, Pacing::Paced, Pacing::Most(1)][(logical_pages % 3) as usize];
+        Self { geometry, in_order, config, policies, nftl: None, in_place: false }
     }
 
     /// A chip for an NFTL, on which two blocks may fail.

@@ -49,7 +49,7 @@ fn history(kind: Kind, draws: &mut Draws, now: &mut u64, last: &mut u64) -> (Wor
     user.check_all();
     let events = user.events;
     let ops = ops(&mut *device);
-    (world, History { start, ops, events, contents })
+    (world, History { start, ops, events, contents, partial: 0 })
 }
 
 fn search(kind: Kind, histories: u64) {

@@ -14,6 +14,7 @@ use super::{
 };
 use thermocline_flash::BlockId;
 use thermocline_ftl::Mount;
+use thermocline_policy::trigger::Pacing;
 
 /// Lives after which the power stays on for once.
 const STAYS_ON: u32 = 40;
@@ -28,6 +29,8 @@ struct Row {
     /// Programs and erases a life.
     length: usize,
     end: End,
+    /// Whether victims are cleaned in steps.
+    is_paced: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,8 +84,12 @@ struct Lives {
 impl Lives {
     fn new(row: Row) -> Self {
         let mut draws = Draws(row.length as u64 * 1000 + u64::from(row.percent));
-        let world = World::of(row.layer == Layer::Nftl, row.layer == Layer::InPlace, row.in_order)
-            .filled(row.percent, row.policies);
+        let mut world =
+            World::of(row.layer == Layer::Nftl, row.layer == Layer::InPlace, row.in_order)
+                .filled(row.percent, row.policies);
+        if row.is_paced {
+            world.config.pacing = Pacing::Paced;
+        }
         let pages = world.config.logical_pages;
         let chip = world.chip(State::blank(&world.geometry, &[]));
         let mut device = world.format(chip).unwrap_or_else(|e| panic!("formatted: {e} {world:?}"));
@@ -231,7 +238,8 @@ fn rows() -> Vec<Row> {
                     number += 1;
                     let policies = [number % 7, (number / 7) % 7];
                     let in_order = number % 4 != 0;
-                    rows.push(Row { layer, policies, percent, in_order, length, end });
+                    let is_paced = number / 2 % 2 == 1;
+                    rows.push(Row { layer, policies, percent, in_order, length, end, is_paced });
                 }
             }
         }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use chip::{CUTS, Cut, Failing, Op, Slate, State, Synced, survivors};
 use common::Draws;
-use device::{LOST, World, a_system_block, content, ops, sync};
+use device::{LOST, World, a_system_block, content, is_emptying, ops, sync};
 use host::{Event, Host, Use, ZEROS};
 use thermocline_flash::{BlockId, Lpn};
 use thermocline_ftl::{FtlError, Mount};
@@ -62,6 +62,8 @@ struct Totals {
     verified: u64,
     unreadable: u64,
     lost: u64,
+    /// What the host did while a victim was partly cleaned.
+    partial: u64,
 }
 
 /// A history: what was done to the chip, and what the host did meanwhile.
@@ -70,6 +72,7 @@ struct History {
     ops: Vec<Op>,
     events: Vec<(usize, Event)>,
     contents: Vec<u64>,
+    partial: u64,
 }
 
 /// Writes a history with all sorts of operations; with clean unmounts and faults of the log in `rough`
@@ -99,7 +102,7 @@ fn history(seed: u64, kind: Kind, now: &mut u64, last: &mut u64) -> (World, Hist
     let mut events = Vec::new();
     let mut host = Host::of(&contents);
     let length = 40 + draws.below(300);
-    let mut policy = 0;
+    let (mut policy, mut partial) = (0, 0);
     for _ in 0..length {
         if rough && draws.one_in(60) {
             device.unmount(*now).expect("unmounted");
@@ -118,13 +121,14 @@ fn history(seed: u64, kind: Kind, now: &mut u64, last: &mut u64) -> (World, Hist
         let mut user = Use { device: &mut *device, host, events, now, last };
         user.operate(&mut draws).unwrap_or_else(|e| panic!("{e}"));
         (host, events) = (user.host, user.events);
+        partial += u64::from(is_emptying(&*device, world.geometry.banks));
     }
     let _ = policy;
     let mut user = Use { device: &mut *device, host, events, now, last };
     user.check_all();
     events = user.events;
     let ops = ops(&mut *device);
-    (world, History { start, ops, events, contents })
+    (world, History { start, ops, events, contents, partial })
 }
 
 /// What is done to which layer.
@@ -155,6 +159,7 @@ impl Search {
         let (world, history) = history(self.seed, self.kind, &mut now, &mut last);
         (self.now, self.last) = (now, last);
         self.totals.histories += 1;
+        self.totals.partial += history.partial;
         let mut draws = Draws(self.seed ^ 0x5eed);
         let all: Vec<usize> = (0..=history.ops.len()).collect();
         self.cut(&world, &history, &all, &CUTS, &mut draws, 0);
@@ -269,7 +274,8 @@ impl Search {
         user.check_all();
         let events = user.events;
         if depth < DEPTH && draws.one_in(4) {
-            let history = History { start: left, ops: ops(&mut **device), events, contents };
+            let ops = ops(&mut **device);
+            let history = History { start: left, ops, events, contents, partial: 0 };
             let at: Vec<usize> =
                 (0..2).map(|_| draws.below(history.ops.len() as u32 + 1) as usize).collect();
             let at = [at[0].min(at[1]), at[0].max(at[1])];
@@ -311,6 +317,7 @@ fn search(kind: Kind, seconds: u64) {
     let by_checkpoint =
         matches!(kind, Kind::Nftl | Kind::InPlace) || search.totals.by_checkpoint > 0;
     assert!(search.totals.cuts > 100 && by_checkpoint, "it was looked for");
+    assert!(kind != Kind::Smooth || search.totals.partial > 0, "no victim was partly cleaned");
 }
 
 #[test]

@@ -6,9 +6,10 @@ use crate::common;
 use common::{Draws, Modelled, Setup, placements, victims};
 use proptest::prelude::*;
 use thermocline_flash::{BlockId, Geometry, Rules};
+use thermocline_ftl::PageWork;
 use thermocline_policy::{
     bank::BankAssignment,
-    trigger::{Trigger, Watermarks},
+    trigger::{Pacing, Trigger, Watermarks},
     wear::{Swap, WearLeveling},
 };
 
@@ -47,7 +48,9 @@ fn case() -> impl Strategy<Value = Case> {
     let bad = proptest::collection::vec(0..12_u32, 0..3);
     let assignment = prop_oneof![Just(BankAssignment::Static), Just(BankAssignment::Dynamic)];
     let trigger = prop_oneof![Just(Trigger::Lazy), Just(Trigger::Eager), Just(Trigger::Falling)];
-    let ways = (assignment, trigger, 1..5_u32, any::<bool>());
+    let pacing =
+        prop_oneof![Just(Pacing::Off), Just(Pacing::Paced), (1..9_u32).prop_map(Pacing::Most)];
+    let ways = (assignment, trigger, 1..5_u32, any::<bool>(), pacing);
     (geometry, policies, marks, traffic, switches, (any::<bool>(), ways), bad, 0.3..1.0).prop_map(
         |(
             mut geometry,
@@ -55,7 +58,7 @@ fn case() -> impl Strategy<Value = Case> {
             (reserve, low, high),
             traffic,
             (read_only_separation, swap),
-            (in_order, (assignment, trigger, batch, idle)),
+            (in_order, (assignment, trigger, batch, idle, pacing)),
             bad,
             full,
         )| {
@@ -73,6 +76,7 @@ fn case() -> impl Strategy<Value = Case> {
             setup.config.bank_assignment = assignment;
             setup.config.trigger = trigger;
             setup.config.batch = batch;
+            setup.config.pacing = pacing;
             setup.config.idle_free = if idle { reserve + 4 } else { 0 };
             let streams = u32::from(setup.streams()) + 1;
             geometry.blocks_per_bank = geometry.blocks_per_bank.max(reserve + streams + 6);
@@ -150,6 +154,83 @@ proptest! {
     #[test]
     fn every_page_reads_back_as_it_was_last_written(case in case()) {
         run(&case);
+    }
+}
+
+/// Traffic that is to make a page of the host wait long.
+#[derive(Clone, Debug)]
+struct Paced {
+    setup: Setup,
+    /// What is written in turn: pages from one on, so many of them, in order or not.
+    phases: Vec<(f64, f64, bool)>,
+    /// Pages trimmed before a phase, in a hundred.
+    trims: u32,
+}
+
+fn paced() -> impl Strategy<Value = Paced> {
+    let geometry = (1..3_u32, 24..60_u32, 3..33_u32);
+    let policies = (0..victims().len(), 0..placements().len(), any::<u64>());
+    let phases = proptest::collection::vec((0.0..0.9_f64, 0.01..1.0_f64, any::<bool>()), 1..8);
+    (geometry, policies, phases, 0..30_u32, 0.7..1.0_f64).prop_map(
+        |((banks, blocks, pages), (victim, placement, seed), phases, trims, full)| {
+            let geometry = Geometry {
+                banks,
+                channels: 1,
+                blocks_per_bank: blocks,
+                pages_per_block: pages,
+                page_size: 512,
+                oob_size: 0,
+                header_pages: 0,
+                system_blocks: 0,
+            };
+            let mut setup =
+                Setup::new(geometry, 0, victims()[victim].clone(), placements()[placement].clone());
+            let streams = u32::from(setup.streams());
+            setup.geometry.blocks_per_bank = blocks.max(8 + 2 * streams);
+            setup.config.pacing = Pacing::Paced;
+            setup.seed = seed;
+            let most = setup.most_logical_pages();
+            setup.config.logical_pages = ((f64::from(most) * full) as u32).max(1);
+            Paced { setup, phases, trims }
+        },
+    )
+}
+
+fn pace(case: &Paced) {
+    let Paced { setup, phases, trims } = case;
+    let logical = setup.config.logical_pages;
+    let mut run = Modelled::new(setup).expect("it fits");
+    let mut draws = Draws(setup.seed);
+    for lpn in 0..logical {
+        run.fill(lpn, 0).expect("filled");
+    }
+    run.layer.filled(0).expect("filled");
+    let mut now = 0;
+    for (phase, &(first, share, is_random)) in phases.iter().enumerate() {
+        let first = (f64::from(logical) * first) as u32;
+        let count = ((f64::from(logical) * share) as u32).clamp(1, logical - first);
+        for _ in 0..logical * trims / 100 {
+            run.trim(draws.below(logical), now);
+        }
+        for i in 0..logical {
+            let lpn = first + if is_random { draws.below(count) } else { i % count };
+            now += 1;
+            run.write(lpn, now).expect("written");
+            if let Some(PageWork { worst, bound }) = run.layer.page_work() {
+                let bound = bound.expect("steps are as long as they must be");
+                assert!(worst <= bound, "phase {phase}, page {i}: {worst} of {bound}");
+            }
+        }
+        run.check();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn no_page_of_the_host_waits_for_more_than_the_bound(case in paced()) {
+        pace(&case);
     }
 }
 

@@ -19,6 +19,8 @@ pub enum State {
     Closed,
     /// Full, but set aside: not in the index, for a placement keeps a queue of its own.
     Aside,
+    /// Full, and a victim that is being cleaned in steps: no candidate, and its survivors become fewer.
+    Emptying,
     /// Not to be written any more, but holding data that are on their way out, or cannot be read: never
     /// a candidate.
     Condemned,

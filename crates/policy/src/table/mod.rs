@@ -229,6 +229,12 @@ impl BlockTable {
         match (self.block(block).state, entry) {
             (State::Closed, Entry::Aside) => self.set_aside(block),
             (State::Aside, Entry::Indexed | Entry::Weighed(_)) => self.readmit(block),
+            (State::Emptying, Entry::Aside) => self.block_mut(block).state = State::Aside,
+            (State::Emptying, Entry::Indexed | Entry::Weighed(_)) => {
+                self.block_mut(block).state = State::Closed;
+                let at = self.at(block);
+                self.enter(at);
+            }
             _ => {}
         }
         if let Entry::Weighed(factor) = entry {
@@ -326,12 +332,26 @@ impl BlockTable {
         }
     }
 
+    /// A full block is a victim and is cleaned in steps: it leaves the index, and is
+    /// [withdrawn](Self::withdraw) when its survivors are elsewhere, or [enters it anew](Self::reenter).
+    pub fn begin_emptying(&mut self, block: BlockId) {
+        let at = self.at(block);
+        let state = core::mem::replace(&mut self.block_mut(block).state, State::Emptying);
+        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is a victim");
+        if state == State::Closed {
+            self.leave(at);
+        }
+    }
+
     /// A full block leaves the index for good: it is not cleaned, but emptied by other means, and
     /// [withdrawn](Self::withdraw) then.
     pub fn condemn(&mut self, block: BlockId) {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.block_mut(block).state, State::Condemned);
-        debug_assert!(matches!(state, State::Closed | State::Aside), "{block:?} is condemned");
+        debug_assert!(
+            matches!(state, State::Closed | State::Aside | State::Emptying),
+            "{block:?} is condemned"
+        );
         if state == State::Closed {
             self.leave(at);
         }
@@ -342,7 +362,7 @@ impl BlockTable {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.block_mut(block).state, State::Unusable);
         debug_assert!(
-            matches!(state, State::Closed | State::Aside | State::Condemned),
+            matches!(state, State::Closed | State::Aside | State::Emptying | State::Condemned),
             "{block:?} is withdrawn"
         );
         if state == State::Closed {

@@ -56,6 +56,11 @@ pub trait Victim: Send {
         false
     }
 
+    /// Whether it takes the block with the least valid pages: none is fuller than blocks are in the mean.
+    fn takes_least_valid(&self) -> bool {
+        false
+    }
+
     /// What ages count from, where the policy asks for ages.
     fn age_source(&self) -> Option<AgeSource> {
         None

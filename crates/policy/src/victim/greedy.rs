@@ -27,6 +27,10 @@ impl Victim for Greedy {
         blocks.lightest()
     }
 
+    fn takes_least_valid(&self) -> bool {
+        true
+    }
+
     fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
         (f64::from(valid), 1.0)
     }

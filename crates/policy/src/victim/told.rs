@@ -57,6 +57,10 @@ impl Victim for Told {
         self.victim.takes_factor()
     }
 
+    fn takes_least_valid(&self) -> bool {
+        self.victim.takes_least_valid()
+    }
+
     fn age_source(&self) -> Option<AgeSource> {
         self.victim.age_source()
     }

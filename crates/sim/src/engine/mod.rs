@@ -137,6 +137,7 @@ impl<'a> Engine<'a> {
     /// Statistics begin here.
     fn begin(&mut self) {
         self.host.begin();
+        self.layer.upkeep().begin_statistics();
         let counters = self.layer.inspect().counters();
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(counters);

@@ -32,6 +32,16 @@ part! {
         /// The same with the device's own ratio, from its timing.
         pub cost_on_device: f64 = cost(facts, device_omega(facts))
             => Look::line("cost by this device's times", Format::Fixed(1)),
+        /// Most flash operations that one page of the host waited for: its program, and the copies and erases
+        /// before it was acknowledged. Absent where victims are cleaned whole.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub worst_page_operations: Option<u64> = facts.page_work.map(|work| work.worst)
+            => Look::line("worst page: flash operations", Format::Count).less(),
+        /// The bound of that, which holds unless the chip fails, a worn block is swapped or the layer writes
+        /// records of its own. Absent where victims are cleaned whole, or steps are set too short.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub bound_page_operations: Option<u64> = facts.page_work.and_then(|work| work.bound)
+            => Look::line("worst page: bound", Format::Count).less(),
         /// Blocks cleaned by each rule, for policies that choose among several.
         pub choices: BTreeMap<String, u64> = facts.choices.clone() => Look::HIDDEN,
         /// What the policy reports of itself at the end of the run, in words.

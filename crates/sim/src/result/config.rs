@@ -28,6 +28,10 @@ part! {
         pub wear_leveling: &'static str = wear_leveling(facts) => Look::HIDDEN,
         /// What makes cleaning start, and the watermarks of each bank.
         pub trigger: Trigger = Trigger::of(facts) => Look::HIDDEN,
+        /// `paced`, or the most copies after a page of the host; absent where victims are cleaned whole.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub pacing: Option<String> = facts.page_work.map(|_| facts.job.policy.pacing.to_string())
+            => Look::HIDDEN,
         /// `static` or `dynamic`: how pages are spread over banks.
         pub bank_assignment: String = facts.job.policy.bank_assignment.show() => Look::HIDDEN,
         /// Requests worked on at once; absent where it was left open.

@@ -19,6 +19,8 @@ part! {
         pub p99: Option<f64> => time("99 %").column("p99", 5),
         /// 99.9th percentile.
         pub p999: Option<f64> => time("99.9 %").column("p99.9", 11),
+        /// 99.99th percentile; `null` of fewer than 10,000 requests.
+        pub p9999: Option<f64> => time("99.99 %"),
         /// Longest.
         pub max: Option<f64> => time("longest").column("max", 12),
     }

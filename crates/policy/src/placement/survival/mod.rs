@@ -191,11 +191,12 @@ impl Survival {
     fn written_at(&mut self, place: &Place) -> Option<u64> {
         let now = self.writes;
         let Block { first, last, closed, bin, .. } = self.blocks[place.block];
-        if bin != NOWHERE {
+        let open = *self.filling(place.bank, place.stream);
+        // A victim that is cleaned in steps is in no bin any more.
+        if bin != NOWHERE || open.block != place.block {
             let into = (last - first) * u64::from(place.page) / u64::from(self.pages_per_block);
             return (closed > 0).then_some(first + into);
         }
-        let open = self.filling(place.bank, place.stream);
         let (first, last) = open.written(now);
         Some(first + (last - first) * u64::from(place.page) / u64::from(place.next.max(1)))
     }
