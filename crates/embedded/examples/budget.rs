@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p thermocline-embedded --example budget [-- 1GiB]` prints the table of docs/embedding.md;
 //! `-- power-ups` prints how a store fares whose power fails after every few operations, 2,000 times; `-- longest-write`
-//! what the longest write programs, and its bound.
+//! what the longest write programs, and its bound; `-- mounts` what a mount reads, by chip and memory.
 //!
 //! Times are those of a SLC NAND on a bus of 50 MB/s: 25 µs to read a page into the chip's register, 200 µs to program
 //! it, 1.5 ms to erase a block, 20 ns a byte on the bus. What the processor takes is not counted.
@@ -33,6 +33,8 @@ struct Chip {
     programs: u32,
     /// Programs and erases until the power fails.
     left: u32,
+    /// Nanoseconds that a byte takes on the bus.
+    byte_ns: u64,
 }
 
 impl Chip {
@@ -45,11 +47,12 @@ impl Chip {
             loads: 0,
             programs: 0,
             left: u32::MAX,
+            byte_ns: 20,
         }
     }
 
     fn bus(&mut self, array_us: u64, bytes: usize) {
-        self.ns += array_us * 1000 + bytes as u64 * 20;
+        self.ns += array_us * 1000 + bytes as u64 * self.byte_ns;
     }
 
     fn load(&mut self, bytes: usize) -> Result<(), NandError> {
@@ -367,7 +370,76 @@ fn all_longest_writes() {
     }
 }
 
+/// Mounts of each kind.
+const MOUNTS: u32 = 24;
+
+/// What mounts read whose power failed at any time of uniform traffic, and after a stop with all of the map on the chip.
+fn mounts(blocks: u32, budget: usize, full: u32) {
+    let logical = blocks * PAGES / 100 * full;
+    let policy = || (Cat::default(), Dac::<3>);
+    let Some(mut parts) = Parts::new::<Cat, Dac<3>>(blocks, logical, budget) else { return };
+    let mut chip = Chip::new(blocks);
+    let page = vec![0; PAGE as usize];
+    let mut pages = Work::Uniform.pages(logical);
+    let config = Config { logical_pages: logical, ..Config::default() };
+    {
+        let mut store = Ftl::format(&mut chip, parts.memory(), policy().0, policy().1, config)
+            .expect("there is room");
+        for lpn in (0..logical).chain(pages.by_ref().take(logical as usize / 2)) {
+            store.write(lpn, &page).expect("the chip does not fail");
+        }
+    }
+    // After a cut, and after a checkpoint: all loads, the most, and all nanoseconds, on one line at 40 MHz.
+    let mut seen = [(0, 0, 0); 2];
+    chip.byte_ns = 200;
+    for number in 0..=2 * MOUNTS {
+        (chip.loads, chip.ns, chip.left) = (0, 0, u32::MAX);
+        let mut store = Ftl::mount(&mut chip, parts.memory(), policy().0, policy().1)
+            .expect("the store is there");
+        let (loads, ns) = (store.nand().loads, store.nand().ns);
+        if number > 0 {
+            let (all, most, time) = &mut seen[(number % 2) as usize];
+            (*all, *most, *time) = (*all + loads, (*most).max(loads), *time + ns);
+        }
+        // The next mount is one after a stop.
+        if number.is_multiple_of(2) {
+            for lpn in pages.by_ref().take(2000 + 97 * number as usize) {
+                store.write(lpn, &page).expect("the chip does not fail");
+            }
+            store.checkpoint().expect("the chip does not fail");
+        } else {
+            store.nand_mut().left = 4000 + number * 997;
+            while store.write(pages.next().expect("they do not end"), &page).is_ok() {}
+        }
+    }
+    for (how, (all, most, ns)) in ["a cut", "a checkpoint"].into_iter().zip(seen) {
+        let mounts = u64::from(MOUNTS);
+        println!(
+            "| {} MiB | {full} % | {} KiB | {how} | {} | {most} | {} ms |",
+            blocks / 8,
+            budget >> 10,
+            all / mounts,
+            ns / mounts / 1_000_000
+        );
+    }
+}
+
+fn all_mounts() {
+    println!("| chip | full | RAM in all | after | loads | most loads | mean time |");
+    println!("|---|---|---|---|---|---|---|");
+    for (blocks, budgets) in
+        [(1024, [16 << 10, 32 << 10, 64 << 10]), (8192, [64 << 10, 96 << 10, 128 << 10])]
+    {
+        for budget in budgets {
+            mounts(blocks, budget, 80);
+        }
+    }
+}
+
 fn main() {
+    if std::env::args().any(|arg| arg == "mounts") {
+        return all_mounts();
+    }
     if std::env::args().any(|arg| arg == "longest-write") {
         return all_longest_writes();
     }

@@ -105,6 +105,17 @@ impl Block {
         is_cut.then_some(self.opened.into())
     }
 
+    /// It failed, and is bad from now on.
+    pub(crate) fn retire(&mut self) {
+        self.set_state(State::Bad);
+        self.opened = NO_END as u16;
+    }
+
+    /// Whether it failed since the layer was made.
+    pub(crate) fn is_retired(self) -> bool {
+        self.state() == State::Bad && self.opened == NO_END as u16
+    }
+
     pub(crate) const fn state(self) -> State {
         STATES[(self.packed >> STATE_AT) as usize]
     }

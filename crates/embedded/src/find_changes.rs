@@ -23,9 +23,46 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// The changes of the map that only the areas of data tell, if RAM has room for them.
     pub(crate) fn find_changes(&mut self, scan: &mut Scan) -> Result<(), Error> {
         let mut to = self.logical_pages;
+        self.note_map_numbers(scan)?;
         let is_full = self.find_changes_between(0, &mut to, scan)?;
+        scan.noted = 0;
         scan.is_full = is_full || to < self.logical_pages;
         Ok(())
+    }
+
+    /// Reads the numbers of the map's pages, which each page of data is held against, into the layer's buffer, as far as it goes.
+    pub(crate) fn note_map_numbers(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        scan.noted = 0;
+        if self.nand.is_cached() {
+            return Ok(());
+        }
+        let pages = self.logical_pages.div_ceil(self.entries());
+        for page in 0..pages.min(self.shape.page_size / 2) {
+            let at = self.directory[page as usize];
+            let number = if at < LOST { self.sequence_of_found(at)? } else { 0 };
+            let behind = number.saturating_sub(self.horizon).min(0xffff) as u16;
+            if let Some(noted) = self.buffer.as_chunks_mut::<2>().0.get_mut(page as usize) {
+                *noted = behind.to_le_bytes();
+            }
+            scan.noted = page + 1;
+        }
+        Ok(())
+    }
+
+    /// The number of a page of the map that is at `at`, or the horizon, if that is greater.
+    pub(crate) fn number_of_map_page(
+        &mut self,
+        page: u32,
+        at: u32,
+        scan: &Scan,
+    ) -> Result<u64, Error> {
+        if page < scan.noted
+            && let Some(noted) = self.buffer.as_chunks::<2>().0.get(page as usize)
+            && let behind @ ..0xffff = u16::from_le_bytes(*noted)
+        {
+            return Ok(self.horizon + u64::from(behind));
+        }
+        Ok(self.sequence_of_found(at)?.max(self.horizon))
     }
 
     /// Those of some logical pages, of fewer where there are too many; true if of one page of the map there are too many.
@@ -37,7 +74,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<bool, Error> {
         let (horizon, mut full, mut torn) = (self.looks_behind(), false, 0);
         for block in 0..self.shape.blocks {
-            if self.is_written(block) && self.last_sequence(block)? > horizon {
+            if self.is_written(block) && self.ends_behind(block, horizon, scan)? {
                 self.survey(block, scan, &mut |this, scan, page, entry| {
                     match entry {
                         Entry::Counts(area) => {
@@ -71,16 +108,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn find_lost_changes(&mut self, among: Range<u32>, scan: &mut Scan) -> Result<(), Error> {
         let horizon = self.looks_behind();
         for block in 0..self.shape.blocks {
-            if !self.is_written(block) || self.last_sequence(block)? <= horizon {
+            if !self.is_written(block) || !self.ends_behind(block, horizon, scan)? {
                 continue;
             }
-            self.survey(block, scan, &mut |this, _, page, entry| match entry {
+            self.survey(block, scan, &mut |this, scan, page, entry| match entry {
                 Entry::Counts(Area { content: Content::Data(_), number, sequence, .. })
                     if among.contains(number)
                         && this.nand.lasts(*sequence)
                         && !this.is_whole(page)? =>
                 {
-                    this.consider_lost(*number, *sequence)
+                    this.consider_lost(*number, *sequence, scan)
                 }
                 _ => Ok(()),
             })?;
@@ -139,7 +176,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.gather_map_page(page)?;
         let since = self.map_has(page, scan)?;
         for block in 0..self.shape.blocks {
-            if !self.is_written(block) || self.last_sequence(block)? <= since {
+            if !self.is_written(block) || !self.ends_behind(block, since, scan)? {
                 continue;
             }
             self.survey(block, scan, &mut |this, _, at, entry| {
@@ -229,7 +266,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 let lost = scan.lost_maps.iter().find(|(lost, until)| *lost == page && *until > 0);
                 lost.map_or(u64::MAX, |(_, until)| *until)
             }
-            at => self.sequence_of_found(at)?.max(self.horizon),
+            at => self.number_of_map_page(page, at, scan)?,
         })
     }
 

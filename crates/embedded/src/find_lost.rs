@@ -25,10 +25,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             // They are found with the changes of each page of the map.
             return Ok(());
         }
-        self.each_witness(scan, |this, _, before, sequence| match before {
-            Before::Data(lpn) if lpn < this.logical_pages => this.consider_lost(lpn, sequence),
+        self.note_map_numbers(scan)?;
+        self.each_witness(scan, |this, scan, before, sequence| match before {
+            Before::Data(lpn) if lpn < this.logical_pages => {
+                this.consider_lost(lpn, sequence, scan)
+            }
             _ => Ok(()),
-        })
+        })?;
+        scan.noted = 0;
+        Ok(())
     }
 
     /// Tells what programs wrote, as those after them say, with their numbers.
@@ -39,7 +44,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<(), Error> {
         for block in 0..self.shape.blocks {
             if !self.is_written(block)
-                || !scan.is_map_damaged && self.last_sequence(block)? <= self.horizon
+                || !scan.is_map_damaged && !self.ends_behind(block, self.horizon, scan)?
             {
                 continue;
             }
@@ -53,7 +58,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A logical page was written by that program: if nothing as new is known, it is lost.
-    pub(crate) fn consider_lost(&mut self, lpn: u32, sequence: u64) -> Result<(), Error> {
+    pub(crate) fn consider_lost(
+        &mut self,
+        lpn: u32,
+        sequence: u64,
+        scan: &Scan,
+    ) -> Result<(), Error> {
         if sequence <= self.horizon {
             return Ok(());
         }
@@ -66,7 +76,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         };
         if known >= sequence
             || map_page == LOST
-            || map_page != NONE && self.sequence_of_found(map_page)? > sequence
+            || map_page != NONE && self.number_of_map_page(page, map_page, scan)? > sequence
         {
             return Ok(());
         }

@@ -40,11 +40,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     pub(crate) fn find_blocks(&mut self, scan: &mut Scan) -> Result<(), Error> {
         let (mut known, mut erases) = (0_u32, 0_u32);
         for block in 0..self.shape.blocks {
-            if self.nand.is_bad(block).map_err(device)? {
+            if self.blocks[block as usize].is_retired()
+                || self.nand.is_bad(block).map_err(device)?
+            {
                 continue;
             }
             let is_failing = self.blocks[block as usize].state() == State::Failing;
-            match self.first_area(block)? {
+            let last = self.end_of_block(block)?;
+            let found = if last.is_some() { (last, 0) } else { self.first_area(block)? };
+            match found {
                 (None, _) if is_failing => {}
                 (None, 0) => {
                     self.blocks[block as usize].set_state(State::Stale);
@@ -67,8 +71,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                         home.set_state(State::Closed);
                     }
                     home.set_stream(stream);
-                    // Until they are counted, as many as there can be.
-                    home.set_valid(self.shape.pages);
+                    // Until they are counted: that the last page said this.
+                    home.set_valid(u32::from(last.is_some()));
                     home.erases = area.erases.min(0xffff) as u16;
                     if area.after.is_none() {
                         known += 1;
@@ -77,9 +81,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     }
                     let step = self.step();
                     self.blocks[block as usize].opened = (area.sequence >> step) as u16;
+                    scan.greatest = scan.greatest.max(area.sequence);
                 }
             }
         }
+        scan.knows_ends = true;
         // Nothing on the chip says how often a free block was erased, or one of the map.
         let mean = (erases / known.max(1)) as u16;
         for block in self.blocks.iter_mut() {
@@ -88,6 +94,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         Ok(())
+    }
+
+    /// What stands beside the last page of a block that is written to its end, where one look can tell it.
+    fn end_of_block(&mut self, block: u32) -> Result<Option<Area>, Error> {
+        if self.nand.is_cached() {
+            return Ok(None);
+        }
+        Ok(match self.area((block + 1) * self.shape.pages - 1)? {
+            Found::Page(area) => Some(area),
+            _ => None,
+        })
     }
 
     /// The first area of a block that can be read, and how many before it cannot.

@@ -211,11 +211,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Knows nothing of the chip any more. What was counted stays.
     pub(crate) fn forget(&mut self) {
         for block in self.blocks.iter_mut() {
-            // A block that failed is not written again, whatever it holds.
-            let is_failing = block.state() == State::Failing;
-            *block = Block::UNKNOWN;
-            if is_failing {
-                block.set_state(State::Failing);
+            // A block that failed is not written again, whatever it holds, and whether or not the chip took the mark.
+            match block.state() {
+                State::Failing => {
+                    *block = Block::UNKNOWN;
+                    block.set_state(State::Failing);
+                }
+                _ if block.is_retired() => {}
+                _ => *block = Block::UNKNOWN,
             }
         }
         self.directory.fill(NONE);

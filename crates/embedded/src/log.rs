@@ -443,7 +443,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// A block is bad from now on.
     pub(crate) fn retire(&mut self, block: u32) -> Result<(), Error> {
-        self.blocks[block as usize].set_state(State::Bad);
+        self.blocks[block as usize].retire();
         self.nand.mark_bad(block).map_err(device)
     }
 

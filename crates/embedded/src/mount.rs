@@ -254,6 +254,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if scan.is_full {
             self.cache.clear();
         }
+        scan.knows_ends = false;
         for block in self.blocks.iter_mut() {
             block.set_valid(0);
         }

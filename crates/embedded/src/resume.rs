@@ -21,6 +21,24 @@
 //!   can see: the greatest that can be read, and as many more as there are torn pages. Where what the newest program left out may
 //!   still be there, the next one takes its place, and leaves out that as well.
 //!
+//! The invariant that these rules keep, of a page that a cut may have touched: *at every mount from then on either the page
+//! counts, and it or a copy of it counts for good; or an annuller of it counts; or its block is to be erased before it is
+//! written.* A page counts if what stands beside it can be read, it is not the newest one that cannot be read as a whole, and
+//! nothing annuls it. An annuller is a first program that leaves out its number and is left out by none itself, or a page of
+//! its block that says so of pages before. To check a rule or a change, ask of each operation what it may take:
+//!
+//! * A program takes nothing, but may be cut off itself. It is doubtful until the next one is done, and no host relies on it
+//!   before: the newest page is written again, or cannot be read and is annulled.
+//! * Its number must be greater than those of all pages that can come back, or it could not annul them. A hidden page has at
+//!   most the greatest number that can be read, and so many more as there are torn pages. This holds for as long as no torn page is
+//!   erased before a greater number is on the chip: so the first program goes where a block is open, of whatever stream.
+//! * An erase takes annullers. Those of pages in other blocks: the order of erasing above. Those of pages in the same block: an
+//!   erase that is cut off may take the annuller, which stands behind, and leave the page. The mount then sees a block whose end is
+//!   blank, and what it holds is older than what counts, unless nothing was written there since: this is the first of two
+//!   gaps. The second is that where no open block has a page left, a block is erased before the first program.
+//! * A mount takes nothing. What it sees may change while it looks, as pages fail: then it looks again from the beginning, and
+//!   believes nothing of what it saw before.
+//!
 //! Room: free blocks are spent by opening them alone. While they are scarce all streams share one block, after they used
 //! up what is blank in others, and the block with the fewest valid pages is cleaned. Let cuts waste any pages of the
 //! blocks that are opened. Of a block with v valid pages that is cleaned either all are in the next block, and it is erased,

@@ -42,6 +42,12 @@ pub(crate) struct Scan {
     pub(crate) told: [u32; 4],
     /// A page of the map has more changes than RAM has room for.
     pub(crate) is_full: bool,
+    /// Valid pages are not counted yet: 1 stands for a block whose last page can be read, and said when that was programmed.
+    pub(crate) knows_ends: bool,
+    /// The greatest number that was read of a block so far.
+    pub(crate) greatest: u64,
+    /// The layer's buffer holds the numbers of so many pages of the map, in two bytes each, less the horizon.
+    pub(crate) noted: u32,
 }
 
 /// Programs that never count.
@@ -136,6 +142,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         seen: Seen<'_, Self>,
     ) -> Result<Surveyed, Error> {
         let (first, pages) = (block * self.shape.pages, self.shape.pages);
+        if self.knows_end(block, scan) && self.area(first)? == Found::Blank {
+            // An erase of it was cut off.
+            self.blocks[block as usize].set_state(State::Stale);
+            self.free += 1;
+            return Ok(Surveyed { last: 0, is_cut: false, is_torn: false });
+        }
         // Behind the last page that was programmed; behind the last one that counts; the number of that.
         let (mut end, mut good, mut last) = (0, 0, 0);
         let (mut void, mut is_torn, mut later, mut hidden) = (0_u8, false, u64::MAX, 0);
@@ -246,6 +258,31 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.blocks[block as usize].state(),
             State::Closed | State::Kept | State::Open | State::Failing
         )
+    }
+
+    /// Whether the table says when the last page of a block was programmed, about.
+    fn knows_end(&self, block: u32, scan: &Scan) -> bool {
+        let home = self.blocks[block as usize];
+        scan.knows_ends && home.state() == State::Closed && home.valid() == 1
+    }
+
+    /// Whether programs with greater numbers than that one may be in a block.
+    pub(crate) fn ends_behind(
+        &mut self,
+        block: u32,
+        number: u64,
+        scan: &Scan,
+    ) -> Result<bool, Error> {
+        let step = self.step();
+        // The clock goes around.
+        if self.knows_end(block, scan) && scan.greatest.saturating_sub(number) >> step < 1 << 14 {
+            let clock = (number >> step) as u16;
+            match self.blocks[block as usize].opened.wrapping_sub(clock) {
+                0 => {}
+                ahead => return Ok(ahead < 1 << 15),
+            }
+        }
+        Ok(self.last_sequence(block)? > number)
     }
 
     /// The number of the last program of a block; all of it if that cannot be said at once.
