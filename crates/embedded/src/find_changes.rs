@@ -58,7 +58,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<u64, Error> {
         if page < scan.noted
             && let Some(noted) = self.buffer.as_chunks::<2>().0.get(page as usize)
-            && let behind @ ..0xffff = u16::from_le_bytes(*noted)
+            && let behind @ ..=0xfffe = u16::from_le_bytes(*noted)
         {
             return Ok(self.horizon + u64::from(behind));
         }
