@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use thermocline_chart::{Chart, Legend, draw};
 use thermocline_report::{comparison::Repeat, page::Page};
 use thermocline_sim::SimError;
+use thermocline_study::Door;
 use thermocline_sweep::quoted;
 
 use crate::{args::pictures::PictureArgs, exit::Failure, output::Output};
@@ -43,7 +44,8 @@ impl Pictures {
 
 /// The file of a page.
 pub fn rendered(page: &Page) -> Result<String, Failure> {
-    page.render().map_err(|e| SimError::Failed(format!("cannot draw {e}")).into())
+    let html = page.render().map_err(|e| SimError::Failed(format!("cannot draw {e}")))?;
+    Ok(Door::CommandLine.words(&html).into_owned())
 }
 
 /// The command that was given, and what understood it.

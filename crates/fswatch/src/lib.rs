@@ -1,6 +1,6 @@
 //! Dead data found by watching a file system's own records (FSAF, §4.2 of the thesis).
 //!
-//! A host that deletes a file on FAT32 or exFAT writes zeros into a table and says nothing else. To
+//! A host that deletes a file on FAT12, FAT16, FAT32 or exFAT writes zeros into a table and says nothing else. To
 //! the layer the file's pages are as valid as ever: it moves them at every cleaning until the host
 //! happens to write over them. [`Watched`] reads the host's writes to that table, and informs the layer
 //! below which pages hold nothing that anybody can ask for. Nothing of it outlives the power: what is
@@ -21,7 +21,7 @@ extern crate alloc;
 mod clusters;
 mod config;
 mod exfat;
-mod fat32;
+mod fat;
 mod layer;
 mod partitions;
 mod sectors;

@@ -11,7 +11,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use thermocline_ftl::Layer;
 
 use crate::{
-    exfat, fat32,
+    exfat, fat,
     sectors::{Sectors, is_signed, le32, le64, overlap},
 };
 
@@ -23,7 +23,8 @@ const MAX_PARTITIONS: usize = 16;
 const MAX_ENTRIES: u64 = 128 << 10;
 
 const ENTRIES_AT: usize = 446;
-const FAT32: [u8; 2] = [0x0b, 0x0c];
+/// FAT12, FAT16 of either size, FAT32 and FAT16 by their logical addresses.
+const FAT: [u8; 6] = [0x01, 0x04, 0x06, 0x0b, 0x0c, 0x0e];
 /// Shared by exFAT and NTFS.
 const EXFAT: u8 = 0x07;
 const EXTENDED: [u8; 2] = [0x05, 0x0f];
@@ -76,7 +77,7 @@ impl Entry {
     }
 
     fn is_of_interest(&self) -> bool {
-        self.kind == EXFAT || FAT32.contains(&self.kind)
+        self.kind == EXFAT || FAT.contains(&self.kind)
     }
 
     fn is_extended(&self) -> bool {
@@ -134,7 +135,7 @@ pub(crate) fn find<L: Layer + ?Sized>(
     found.table(0..1);
     let Some(first) = sectors.read(0) else { return found.result };
     let whole = 0..device;
-    let is_volume = fat32::Layout::read(first, &whole, sector_size, small_media).is_some()
+    let is_volume = fat::Layout::read(first, &whole, sector_size, small_media).is_some()
         || exfat::Layout::read(first, &whole, sector_size).is_some();
     let entries = Entry::all(first).filter(|all| all.iter().any(Entry::is_used));
     let Some(entries) = entries else {

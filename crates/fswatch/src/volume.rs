@@ -8,7 +8,7 @@ use thermocline_ftl::{FtlError, Layer};
 use crate::{
     config::{Config, Guards},
     exfat::ExFat,
-    fat32::Fat32,
+    fat::Fat,
     sectors::{Sectors, overlap},
     verdict::{Found, Verdict},
 };
@@ -16,7 +16,7 @@ use crate::{
 pub(crate) enum State {
     /// No file system that is known, and the sectors that would make one.
     Idle(Vec<Range<u64>>),
-    Fat32(Fat32),
+    Fat(Fat),
     ExFat(ExFat),
     /// The host trims, so it says by itself what is dead.
     Off,
@@ -32,10 +32,10 @@ impl Volume {
     /// Looks what is in a partition.
     pub fn examine<L: Layer + ?Sized>(&mut self, config: &Config, sectors: &mut Sectors<'_, L>) {
         let mut decisive = Vec::new();
-        match Fat32::recognise(&self.partition, config.small_media, sectors) {
+        match Fat::recognise(&self.partition, config.small_media, sectors) {
             Found::Complete(volume) => {
                 sectors.counters.armed += 1;
-                self.state = State::Fat32(volume);
+                self.state = State::Fat(volume);
                 return;
             }
             Found::Incomplete(again) => decisive = again,
@@ -60,27 +60,27 @@ impl Volume {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<(), FtlError> {
         let decisive = match &self.state {
-            State::Fat32(volume) => volume.decisive(),
+            State::Fat(volume) => volume.decisive(),
             State::ExFat(volume) => volume.decisive(),
             State::Idle(_) | State::Off => return Ok(()),
         };
         sectors.counters.disarmed += 1;
         match core::mem::replace(&mut self.state, State::Idle(decisive)) {
-            State::Fat32(mut volume) => volume.clusters().revive_all(sectors),
+            State::Fat(mut volume) => volume.clusters().revive_all(sectors),
             State::ExFat(mut volume) => volume.clusters().revive_all(sectors),
             State::Idle(_) | State::Off => Ok(()),
         }
     }
 
     pub const fn is_watched(&self) -> bool {
-        matches!(self.state, State::Fat32(_) | State::ExFat(_))
+        matches!(self.state, State::Fat(_) | State::ExFat(_))
     }
 
     /// The sector behind the last whose writes matter.
     pub fn end(&self) -> u64 {
         match &self.state {
             State::Idle(decisive) => decisive.iter().map(|range| range.end).max().unwrap_or(0),
-            State::Fat32(_) | State::ExFat(_) => self.partition.end,
+            State::Fat(_) | State::ExFat(_) => self.partition.end,
             State::Off => 0,
         }
     }
@@ -90,7 +90,7 @@ impl Volume {
     pub fn is_decisive(&self, sectors: &Range<u64>) -> bool {
         match &self.state {
             State::Idle(decisive) => decisive.iter().any(|range| overlap(range, sectors)),
-            State::Fat32(volume) => volume.is_metadata(sectors),
+            State::Fat(volume) => volume.is_metadata(sectors),
             State::ExFat(volume) => volume.is_metadata(sectors),
             State::Off => false,
         }
@@ -100,7 +100,7 @@ impl Volume {
     #[inline]
     pub fn data_written(&mut self, page: &Range<u64>) {
         match &mut self.state {
-            State::Fat32(volume) => volume.clusters().data_written(page),
+            State::Fat(volume) => volume.clusters().data_written(page),
             State::ExFat(volume) => volume.clusters().data_written(page),
             State::Idle(_) | State::Off => {}
         }
@@ -128,7 +128,7 @@ impl Volume {
                 continue;
             }
             let verdict = match &mut self.state {
-                State::Fat32(volume) => volume.written(sector, old, new, guards, sectors)?,
+                State::Fat(volume) => volume.written(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
                 State::Idle(_) | State::Off => Verdict::Keep,
             };
@@ -138,7 +138,7 @@ impl Volume {
         }
         for (sector, (old, new)) in written {
             match &mut self.state {
-                State::Fat32(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::Fat(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::Idle(_) | State::Off => {}
             }
@@ -150,7 +150,7 @@ impl Volume {
     pub fn memory(&self) -> usize {
         match &self.state {
             State::Idle(decisive) => decisive.capacity() * size_of::<Range<u64>>(),
-            State::Fat32(volume) => volume.memory(),
+            State::Fat(volume) => volume.memory(),
             State::ExFat(volume) => volume.memory(),
             State::Off => 0,
         }

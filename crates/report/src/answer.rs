@@ -52,8 +52,8 @@ fn left_out(answer: &Answer) -> String {
         (!names.is_empty()).then(|| format!(" Left out: {} ({why}).", names.join(", ")))
     };
     let reasons = [
-        (Reason::ModelsHost, "a host that places its own data; buildable `any` admits it"),
-        (Reason::ModelsController, "no host that places its own data; buildable `any` admits it"),
+        (Reason::ModelsHost, "a host that places its own data; ‹buildable any› admits it"),
+        (Reason::ModelsController, "no host that places its own data; ‹buildable any› admits it"),
         (Reason::Overloaded, "overloaded: its times are those of a growing queue"),
     ];
     reasons.into_iter().filter_map(of).collect()
@@ -68,7 +68,7 @@ fn unsettled(answer: &Answer) -> String {
     };
     format!(
         " Write amplification had not settled {named}: the figures and lifetimes are those of a device that is \
-         still filling with garbage (settle repeats the input until they are level)."
+         still filling with garbage (‹settle› repeats the input until they are level)."
     )
 }
 
@@ -84,7 +84,7 @@ pub fn settling(run: &RunResult) -> String {
         (None, _) => format!("{} in the last quarter of the writes", figure(settled.last)),
     };
     format!(
-        " Write amplification had not settled: it was {stretches} and {} in the one before; settle repeats the \
+        " Write amplification had not settled: it was {stretches} and {} in the one before; ‹settle› repeats the \
          input until it has.",
         figure(settled.before)
     )

@@ -234,7 +234,7 @@ fn lifetime(ran: &[Ran<'_>]) -> Chart {
         }
         (_, true) => {
             "More is better. Extrapolated from a device that had not settled: one that goes on wears out earlier or \
-             later (settle repeats the input until it has)."
+             later (‹settle› repeats the input until it has)."
         }
         _ => {
             "More is better. Host bytes until the mean block reaches its rated endurance. The table has DWPD over \

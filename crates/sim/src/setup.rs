@@ -45,7 +45,7 @@ impl Setup {
             return Err(SimError::Usage(text));
         }
         if job.settle.is_some() && policy.sees_future() {
-            let text = "a policy that knows the future cannot run until it settles; leave out settle, or the policy";
+            let text = "a policy that knows the future cannot run until it settles; leave out ‹settle›, or the policy";
             return Err(SimError::Usage(text.into()));
         }
         let device = Self::sized_device(job)?;

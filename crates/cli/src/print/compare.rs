@@ -9,6 +9,7 @@ use thermocline_sim::{
     metric::{Better, Metric, Trust, metrics},
     statistics::Interval,
 };
+use thermocline_study::Door;
 use thermocline_units as units;
 
 use super::{
@@ -56,7 +57,7 @@ pub fn show(inputs: &[Compared], view: &View) -> String {
         }
         let all: Vec<_> = inputs.iter().collect();
         let sentence = answer::sentence(&answer_for(view.wish, &all));
-        let sentence = wrap(&sentence, view.width);
+        let sentence = wrap(&Door::CommandLine.words(&sentence), view.width);
         text += &match view.markdown {
             true => format!("\n{sentence}\n"),
             false => format!("{}\n", heading(&sentence)),

@@ -5,6 +5,7 @@ use thermocline_sim::{
     RunResult,
     metric::{self, Format},
 };
+use thermocline_study::Door;
 use thermocline_units as units;
 
 use super::{
@@ -180,7 +181,7 @@ fn life(run: &RunResult) -> String {
     if life.few_erases {
         text += " Fewer than one erase a block: too few to rely on.";
     }
-    text += &super::answer::settling(run);
+    text += &Door::CommandLine.words(&super::answer::settling(run));
     if let Some(factor) = life.time_factor.filter(|_| life.overloaded) {
         text += &format!(
             " The device is overloaded: it would need {} × the time the trace has.",

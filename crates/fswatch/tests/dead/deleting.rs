@@ -64,6 +64,24 @@ impl Plain {
 }
 
 #[test]
+fn narrow_entries_are_read_and_one_that_lies_in_two_sectors_is_never_believed() {
+    for (clusters, bits) in [(700, 12), (5000, 16)] {
+        let mut host = Plain::new(Fat::narrow(64, clusters, 1, bits), 1, Drops::AtOnce);
+        // FAT12's entry 341 has four bits in the first sector and eight in the second.
+        let file = [10, 11, 255, 256, 340, 341, 342, 600];
+        for _ in 0..2 {
+            file.iter().for_each(|cluster| host.write_data(*cluster));
+            host.chain(&file);
+            (0..host.fat.table_sectors).for_each(|index| host.flush_table(index));
+            host.free(&file);
+            (0..host.fat.table_sectors).for_each(|index| host.flush_table(index));
+        }
+        let kept: Vec<u32> = file.into_iter().filter(|cluster| host.reads(*cluster)).collect();
+        assert_eq!(kept, if bits == 12 { vec![341] } else { vec![] }, "FAT{bits}");
+    }
+}
+
+#[test]
 fn a_deleted_file_is_dead_when_both_copies_say_so() {
     for (per_cluster, per_page) in [(1, 1), (4, 1), (8, 8), (64, 8), (8, 4)] {
         // Aligned, so that pages do not reach over a cluster's ends.

@@ -1,7 +1,8 @@
-//! FAT32 written by hand, so that a test can put any number where it wants.
+//! FAT written by hand, so that a test can put any number where it wants.
 
 use crate::disk::{SECTOR, Sector};
 
+/// Ends a chain, in as many bits as an entry has.
 pub const END: u32 = 0x0fff_ffff;
 
 /// A volume's layout; sectors are the device's.
@@ -15,6 +16,8 @@ pub struct Fat {
     pub clusters: u32,
     pub flags: u16,
     pub root: u32,
+    /// Bits of an entry: 12, 16 or 32.
+    pub bits: u32,
 }
 
 impl Fat {
@@ -29,7 +32,30 @@ impl Fat {
             clusters,
             flags: 0,
             root: 2,
+            bits: 32,
         }
+    }
+
+    /// The same with entries of 12 or 16 bits, and a root directory of 512 entries in a place of its own.
+    pub fn narrow(begin: u64, clusters: u32, per_cluster: u8, bits: u32) -> Self {
+        let table_sectors = ((clusters + 2) * bits).div_ceil(8 * SECTOR as u32);
+        let fat = Self::new(begin, clusters, per_cluster);
+        Self { reserved: 1, table_sectors, root: 0, bits, ..fat }
+    }
+
+    /// The first cluster that a file may have.
+    pub fn first_free(&self) -> u32 {
+        self.root.max(1) + 1
+    }
+
+    fn root_sectors(&self) -> u64 {
+        if self.bits == 32 { 0 } else { 512 * 32 / SECTOR as u64 }
+    }
+
+    /// The sectors of the table in which a cluster's entry is, in its first copy.
+    pub fn described(&self, cluster: u32) -> std::ops::RangeInclusive<u32> {
+        let (first, bits) = (cluster * self.bits, 8 * SECTOR as u32);
+        first / bits..=(first + self.bits - 1) / bits
     }
 
     pub fn table(&self, copy: u8, index: u32) -> u64 {
@@ -38,7 +64,7 @@ impl Fat {
     }
 
     pub fn heap(&self) -> u64 {
-        self.table(self.copies, 0)
+        self.table(self.copies, 0) + self.root_sectors()
     }
 
     pub fn cluster(&self, cluster: u32) -> std::ops::Range<u64> {
@@ -60,6 +86,12 @@ impl Fat {
         s[16] = self.copies;
         s[21] = 0xf8;
         s[32..36].copy_from_slice(&(self.total() as u32).to_le_bytes());
+        if self.bits < 32 {
+            s[17..19].copy_from_slice(&512u16.to_le_bytes());
+            s[22..24].copy_from_slice(&(self.table_sectors as u16).to_le_bytes());
+            s[510..].copy_from_slice(&[0x55, 0xaa]);
+            return s;
+        }
         s[36..40].copy_from_slice(&self.table_sectors.to_le_bytes());
         s[40..42].copy_from_slice(&self.flags.to_le_bytes());
         s[44..48].copy_from_slice(&self.root.to_le_bytes());
@@ -83,9 +115,11 @@ impl Fat {
     /// A sector of the table, of the volume's entries in order.
     pub fn table_sector(&self, entries: &[u32], index: u32) -> Sector {
         let mut s = [0; SECTOR];
-        let from = entries.iter().skip(index as usize * 128);
-        for (bytes, entry) in s.chunks_exact_mut(4).zip(from) {
-            bytes.copy_from_slice(&entry.to_le_bytes());
+        let begins = index * 8 * SECTOR as u32;
+        for bit in 0..8 * SECTOR as u32 {
+            let (number, of_entry) = ((begins + bit) / self.bits, (begins + bit) % self.bits);
+            let entry = entries.get(number as usize).copied().unwrap_or(0);
+            s[bit as usize / 8] |= ((entry >> of_entry & 1) as u8) << (bit % 8);
         }
         s
     }
@@ -95,7 +129,9 @@ impl Fat {
         let mut entries = vec![0; self.clusters as usize + 2];
         entries[0] = 0x0fff_fff8;
         entries[1] = END;
-        entries[self.root as usize] = END;
+        if self.bits == 32 {
+            entries[self.root as usize] = END;
+        }
         entries
     }
 
@@ -108,8 +144,13 @@ impl Fat {
                 image.push((self.table(copy, index), self.table_sector(&empty, index)));
             }
         }
-        image.extend(self.cluster(self.root).map(|sector| (sector, [0; SECTOR])));
-        image.push((self.begin + 1, self.information()));
+        if self.bits == 32 {
+            image.extend(self.cluster(self.root).map(|sector| (sector, [0; SECTOR])));
+            image.push((self.begin + 1, self.information()));
+        } else {
+            let heap = self.heap();
+            image.extend((heap - self.root_sectors()..heap).map(|sector| (sector, [0; SECTOR])));
+        }
         if self.reserved > 7 {
             image.push((self.begin + 7, self.information()));
             image.push((self.begin + 6, self.boot()));

@@ -39,7 +39,16 @@ fn fat() -> Fat {
 fn a_volume_is_found_behind_each_kind_of_table() {
     for per_page in [1, 8] {
         let fat = fat();
-        for kind in [0x0b, 0x0c, 0x07] {
+        let (fat12, fat16) = (Fat::narrow(64, 500, 4, 12), Fat::narrow(64, 5000, 1, 16));
+        for (kind, fat) in [
+            (0x0b, fat),
+            (0x0c, fat),
+            (0x07, fat),
+            (0x01, fat12),
+            (0x04, fat16),
+            (0x06, fat16),
+            (0x0e, fat16),
+        ] {
             let mut image = vec![(0, mbr(&[(0x83, 10, 20), (kind, fat.begin, fat.total())]))];
             image.extend(fat.format());
             assert_eq!(found_in_pages_of(per_page, &image), 1, "MBR, type {kind:#x}");
@@ -49,8 +58,10 @@ fn a_volume_is_found_behind_each_kind_of_table() {
             image.extend(fat.format());
             assert_eq!(found_in_pages_of(per_page, &image), 1, "GPT, {kind}");
         }
-        let whole = Fat::new(0, 500, 4);
-        assert_eq!(found_in_pages_of(per_page, &whole.format()), 1, "no table");
+        for whole in [Fat::new(0, 500, 4), Fat::narrow(0, 2847, 1, 12), Fat::narrow(0, 5000, 1, 16)]
+        {
+            assert_eq!(found_in_pages_of(per_page, &whole.format()), 1, "no table, {whole:?}");
+        }
     }
 }
 

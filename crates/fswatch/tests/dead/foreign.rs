@@ -18,7 +18,7 @@ fn used_volume(fat: Fat, guards: Guards) -> (Disk, Vec<u32>) {
     disk.write(0, &mbr(&[(0x0c, fat.begin, fat.total())]));
     disk.write_all(&fat.format());
     let mut entries = fat.empty();
-    for cluster in 3..fat.clusters {
+    for cluster in fat.first_free()..fat.clusters {
         for sector in fat.cluster(cluster) {
             disk.write(sector, &stamp(sector, 0));
         }
@@ -138,16 +138,17 @@ impl Ext4 {
 
 #[test]
 fn an_ext4_made_over_the_volume_loses_no_page() {
-    let fat = Fat::new(64, 33_000, 1);
-    for seed in 0..6 {
+    let all = [
+        (Fat::new(64, 33_000, 1), 6),
+        (Fat::narrow(64, 33_000, 1, 16), 3),
+        (Fat::narrow(64, 4000, 16, 12), 2),
+    ];
+    for (fat, seed) in all.into_iter().flat_map(|(fat, seeds)| (0..seeds).map(move |s| (fat, s))) {
         for (superblock, clears) in [(0, false), (0, true), (7, true)] {
             let (mut disk, _) = used_volume(fat, Guards::FULL);
             let ext4 = Ext4 { begin: fat.begin };
             assert_eq!(ext4.run(&mut disk, seed, superblock, clears), 0);
-            assert!(
-                !disk.is_watched(),
-                "the first sector still says FAT32, and nobody believes it"
-            );
+            assert!(!disk.is_watched(), "the first sector still says FAT, and nobody believes it");
             assert!(!disk.power_cycle().is_watched());
         }
     }
@@ -155,7 +156,6 @@ fn an_ext4_made_over_the_volume_loses_no_page() {
 
 #[test]
 fn every_mark_of_another_owner_ends_the_watch() {
-    let fat = Fat::new(64, 500, 4);
     let mark = |at: usize, bytes: &[u8]| {
         let mut sector = [0; SECTOR];
         sector[at..at + bytes.len()].copy_from_slice(bytes);
@@ -169,22 +169,30 @@ fn every_mark_of_another_owner_ends_the_watch() {
         ("md", 8, mark(0, &[0xfc, 0x4e, 0x2b, 0xa9])),
         ("NTFS", 0, mark(3, b"NTFS    ")),
     ] {
-        let (mut disk, _) = used_volume(fat, Guards::FULL);
-        disk.write(fat.begin + sector, &content);
-        assert!(!disk.is_watched(), "{what}");
-        assert_eq!(disk.dead().disarmed, 1, "{what}");
+        for fat in [Fat::new(64, 500, 4), Fat::narrow(64, 500, 4, 12), Fat::narrow(64, 5000, 1, 16)]
+        {
+            let (mut disk, _) = used_volume(fat, Guards::FULL);
+            disk.write(fat.begin + sector, &content);
+            assert!(!disk.is_watched(), "{what} on FAT{}", fat.bits);
+            assert_eq!(disk.dead().disarmed, 1, "{what} on FAT{}", fat.bits);
+        }
     }
 }
 
 #[test]
-fn a_table_that_no_fat32_writes_ends_the_watch_and_revives() {
-    let fat = Fat::new(64, 500, 4);
-    for (what, entry, value) in [
-        ("reserved", 40, 1),
-        ("beyond the volume", 40, 502),
-        ("reserved for the standard", 40, 0x0fff_fff5),
-        ("another medium", 0, 0x0fff_fff0),
-        ("no end in entry 1", 1, 0),
+fn a_table_that_no_fat_writes_ends_the_watch_and_revives() {
+    let (fat32, fat12) = (Fat::new(64, 500, 4), Fat::narrow(64, 500, 4, 12));
+    for (fat, what, entry, value) in [
+        (fat32, "reserved", 40, 1),
+        (fat32, "beyond the volume", 40, 502),
+        (fat32, "reserved for the standard", 40, 0x0fff_fff5),
+        (fat32, "another medium", 0, 0x0fff_fff0),
+        (fat32, "no end in entry 1", 1, 0),
+        (fat12, "reserved", 41, 1),
+        (fat12, "beyond the volume", 40, 502),
+        (fat12, "reserved for the standard", 41, 0xff5),
+        (fat12, "another medium", 0, 0xff0),
+        (fat12, "no end in entry 1", 1, 0),
     ] {
         let (mut disk, mut entries) = used_volume(fat, Guards::FULL);
         entries[entry] = value;

@@ -25,6 +25,12 @@ impl Volume {
         Self::Fat(fat, entries)
     }
 
+    fn narrow(clusters: u32, per_cluster: u8, bits: u32) -> Self {
+        let fat = Fat::narrow(64, clusters, per_cluster, bits);
+        let entries = fat.empty();
+        Self::Fat(fat, entries)
+    }
+
     fn format(&self) -> Vec<(u64, Sector)> {
         match self {
             Self::Fat(fat, _) => {
@@ -45,7 +51,7 @@ impl Volume {
 
     fn clusters(&self) -> std::ops::Range<u32> {
         match self {
-            Self::Fat(fat, _) => 3..fat.clusters + 2,
+            Self::Fat(fat, _) => fat.first_free()..fat.clusters + 2,
             Self::ExFat(image, _) => image.first_free()..image.clusters + 2,
         }
     }
@@ -60,7 +66,11 @@ impl Volume {
     /// The sectors, one in each copy of the table, that describe a cluster.
     fn records(&self, cluster: u32) -> Vec<u64> {
         match self {
-            Self::Fat(fat, _) => (0..fat.copies).map(|f| fat.table(f, cluster / 128)).collect(),
+            Self::Fat(fat, _) => {
+                let in_copy =
+                    |copy| fat.described(cluster).map(move |index| fat.table(copy, index));
+                (0..fat.copies).flat_map(in_copy).collect()
+            }
             Self::ExFat(image, _) => vec![image.bitmap_sector(cluster)],
         }
     }
@@ -84,11 +94,16 @@ impl Volume {
     }
 
     /// Whether a record read back from the medium says that a cluster is in use.
-    fn is_used_in(&self, record: &Sector, cluster: u32) -> bool {
+    fn is_used_in(&self, sector: u64, record: &Sector, cluster: u32) -> bool {
         match self {
-            Self::Fat(..) => {
-                let at = cluster as usize % 128 * 4;
-                record[at..at + 4] != [0; 4]
+            Self::Fat(fat, _) => {
+                // An entry may begin in one sector and end in the next.
+                let index = (sector - fat.table(0, 0)) as u32 % fat.table_sectors;
+                let begins = index * 8 * 512;
+                let bits = cluster * fat.bits..(cluster + 1) * fat.bits;
+                let here =
+                    bits.filter_map(|bit| bit.checked_sub(begins).filter(|at| *at < 8 * 512));
+                here.into_iter().any(|at| record[at as usize / 8] >> (at % 8) & 1 != 0)
             }
             Self::ExFat(..) => {
                 let bit = (cluster as usize - 2) % 4096;
@@ -262,7 +277,7 @@ impl Host {
         self.losses.used_on_medium +=
             u64::from(self.volume.records(cluster).into_iter().any(|r| {
                 let record = self.disk.read(r);
-                self.volume.is_used_in(&record, cluster)
+                self.volume.is_used_in(r, &record, cluster)
             }));
     }
 
@@ -317,6 +332,11 @@ fn no_live_cluster_is_lost_in_any_order_of_writes() {
     let losses = fuzz(|| Volume::fat(1), 1, Guards::FULL, 40);
     assert_eq!((losses.live, losses.used_on_medium), (0, 0));
     assert!(losses.dropped > 100_000, "{losses:?}");
+    for (clusters, bits, least) in [(380, 12, 15_000), (4200, 16, 7_000)] {
+        let losses = fuzz(|| Volume::narrow(clusters, 1, bits), 1, Guards::FULL, 6);
+        assert_eq!((losses.live, losses.used_on_medium), (0, 0), "FAT{bits}");
+        assert!(losses.dropped > least, "FAT{bits}: {losses:?}");
+    }
 }
 
 #[test]

@@ -14,7 +14,17 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use super::{Idle, IdleEntry, Leisure};
-use crate::{PolicyInfo, Ticks, params, params::within};
+use crate::{PolicyInfo, Ticks, choice, params, params::within};
+
+choice! {
+    /// Which mean of the last gaps is the prediction.
+    pub enum Mean {
+        /// All count alike.
+        Running = "running",
+        /// The last counts n times, the one before n - 1 times, the oldest once (§6.1: tried, and not taken).
+        Weighted = "weighted",
+    }
+}
 
 params! {
     /// Parameters of SLAC.
@@ -23,6 +33,8 @@ params! {
         samples: u32 = 4,
         /// Mean deviation of the gaps below which they are alike (ε).
         epsilon: Ticks = Ticks(5_000_000),
+        /// Which mean of them: all alike, or recent ones more.
+        mean: Mean = Mean::Running,
         /// Whether a request that waits ends it. The thesis does not look.
         preempt: bool = false,
         /// Page-mapped: free blocks in each bank that are enough; auto: one more than the high
@@ -60,7 +72,14 @@ impl Slac {
             return 0;
         }
         let count = self.gaps.len() as u64;
-        let mean = self.sum / count;
+        let mean = match self.params.mean {
+            Mean::Running => self.sum / count,
+            Mean::Weighted => {
+                let weighted = (1..).zip(&self.gaps).map(|(weight, gap)| weight * u128::from(*gap));
+                let weights = u128::from(count * (count + 1) / 2);
+                (weighted.sum::<u128>() / weights) as u64
+            }
+        };
         let deviation: u64 = self.gaps.iter().map(|gap| gap.abs_diff(mean)).sum::<u64>() / count;
         if deviation < self.params.epsilon.0 { mean } else { gap }
     }
@@ -127,7 +146,11 @@ mod tests {
     const FOLD: u64 = 20_128;
 
     fn predictions(gaps: &[u64]) -> Vec<u64> {
-        let mut slac = Slac::new(Params::default());
+        predictions_with(Params::default(), gaps)
+    }
+
+    fn predictions_with(params: Params, gaps: &[u64]) -> Vec<u64> {
+        let mut slac = Slac::new(params);
         let mut time = 0;
         slac.arrived(time);
         gaps.iter()
@@ -145,6 +168,16 @@ mod tests {
         assert_eq!(
             predictions(&[30_000, 31_000, 30_500, 30_200, 200, 300, 90_000, 30_000]),
             [30_000, 30_500, 30_500, 30_425, 0, 0, 90_000, 30_000]
+        );
+    }
+
+    #[test]
+    fn a_weighted_mean_follows_the_last_gaps_sooner() {
+        let params = Params { mean: Mean::Weighted, samples: 3, ..Params::default() };
+        // (1 · 30,000 + 2 · 36,000) / 3; (30,000 + 72,000 + 90,000) / 6; the oldest leaves.
+        assert_eq!(
+            predictions_with(params, &[30_000, 36_000, 30_000, 42_000, 90_000]),
+            [30_000, 34_000, 32_000, 37_000, 90_000]
         );
     }
 

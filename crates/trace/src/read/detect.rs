@@ -67,7 +67,9 @@ pub(crate) fn detect(
                 _ => Ok(Guess::new(format, Some("its header line"))),
             }
         }
-        (Some((format, hit)), Err(unclear)) if hit.score < SURE && !unclear.unread => {
+        (Some((format, hit)), Err(unclear))
+            if !unclear.unread && (hit.score < SURE || unclear.twice) =>
+        {
             let remedy = format!("{}, or ‹trace-format {format}›", unclear.remedy());
             Err(TraceError::Format { path: path.to_owned(), what: unclear.what, remedy })
         }

@@ -176,6 +176,8 @@ pub(crate) struct Unclear {
     others: &'static str,
     /// Whether its values cannot be read so: a format that can read them comes first.
     pub(crate) unread: bool,
+    /// Whether two columns have one name: no format's rows do, whatever they look like.
+    pub(crate) twice: bool,
 }
 
 impl Unclear {
@@ -340,6 +342,11 @@ pub(crate) fn table(
         format!("{:?} ({})", names[at], some.join(", "))
     };
     let unread = [(offset, &from), (size, &length)].into_iter().find(|(_, place)| place.is_unread);
+    let same = |a: &usize, b: &usize| names[*a].eq_ignore_ascii_case(&names[*b]);
+    let twice = [time, op, Some(offset), Some(size), volume].into_iter().flatten().find_map(|at| {
+        let other = (0..names.len()).find(|other| *other != at && same(&at, other))?;
+        Some((at, other))
+    });
     // What keeps the description from being one, whatever the unit of times.
     let unclear = |example: &str| {
         let (what, others, unread) = match (&told, unread) {
@@ -351,7 +358,14 @@ pub(crate) fn table(
             (_, Some((at, _))) => {
                 let what = format!("column {} is not of whole numbers", quoted(at));
                 let others = "write them without units, such as 4096";
-                return Some(Unclear { what, example: String::new(), others, unread: true });
+                let example = String::new();
+                return Some(Unclear { what, example, others, unread: true, twice: false });
+            }
+            _ if twice.is_some() => {
+                let (at, other) = twice?;
+                let what =
+                    format!("columns {} and {} are both named {:?}", at + 1, other + 1, names[at]);
+                (what, "the number of the other column in its place", false)
             }
             _ if told_units.is_none() => (
                 format!(
@@ -364,7 +378,8 @@ pub(crate) fn table(
             ),
             _ => return None,
         };
-        Some(Unclear { what, example: example.to_owned(), others, unread })
+        let example = example.to_owned();
+        Some(Unclear { what, example, others, unread, twice: twice.is_some() })
     };
     let tells = |at: usize| columns[at].unit(SIZE_UNITS).is_some();
     let mut found = Description {
@@ -410,6 +425,7 @@ pub(crate) fn table(
                     example: String::new(),
                     others: "write them so, or as numbers",
                     unread,
+                    twice: false,
                 },
                 false => Unclear {
                     what: format!(
@@ -420,6 +436,7 @@ pub(crate) fn table(
                     example: written("us", marks.key()),
                     others: "ns, ms or s in place of us",
                     unread,
+                    twice: false,
                 },
             })?
         }
@@ -434,6 +451,7 @@ pub(crate) fn table(
             example: written(&unit, Marks::Comma.key()),
             others: "decimal=point for thousands",
             unread: false,
+            twice: false,
         });
     }
     found.text = written(&unit, marks.key());

@@ -666,6 +666,14 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
             of("columns:time=ts_us:us,op=op,offset=offset,size=size"),
             (100_000, Write, 100, 3000),
         ),
+        // Two columns of one name.
+        (
+            "ts_us,op,offset,size,Size\n100,W,4096,512,1\n200,R,8192,1024,2\n",
+            "columns 4 and 5 are both named \"size\"; say which by ‹columns \
+             'time=ts_us:us,op=op,offset=offset:bytes,size=4:bytes'›, with the number of the other column in its place",
+            of("columns:time=ts_us:us,op=op,offset=offset,size=4"),
+            (100_000, Write, 4096, 512),
+        ),
         // Words that nobody knows.
         (
             "ts_us,op,offset,size\n100,1,4096,512\n200,2,8192,512\n",

@@ -1,4 +1,4 @@
-//! FAT32: its layout, and its tables.
+//! FAT12, FAT16 and FAT32: their layout, and their tables.
 
 mod layout;
 
@@ -15,15 +15,15 @@ use crate::{
     sectors::{Sectors, overlap},
     verdict::{Found, Verdict},
 };
-use layout::{BAD, entries, has_its_backup, is_daily, is_foreign, is_information};
+use layout::{has_its_backup, is_foreign, is_information, is_marked};
 
 /// A volume that is watched.
-pub(crate) struct Fat32 {
+pub(crate) struct Fat {
     layout: Layout,
     clusters: Clusters,
 }
 
-impl Fat32 {
+impl Fat {
     /// Looks for a volume at the beginning of a partition.
     pub fn recognise<L: Layer + ?Sized>(
         partition: &Range<u64>,
@@ -35,12 +35,12 @@ impl Fat32 {
             .read(partition.start)
             .and_then(|sector| Layout::read(sector, partition, sector_size, small_media));
         let Some(layout) = layout else { return Found::Nothing };
-        let is_complete = (1..layout.reserved).contains(&layout.information)
-            && sectors
-                .read(layout.begin + u64::from(layout.information))
-                .is_some_and(is_information)
-            && has_its_backup(&layout, sectors)
-            && !is_foreign(&layout, sectors);
+        let is_informed = layout.information.is_none_or(|information| {
+            (1..layout.reserved).contains(&information)
+                && sectors.read(layout.begin + u64::from(information)).is_some_and(is_information)
+        });
+        let is_complete =
+            is_informed && has_its_backup(&layout, sectors) && !is_foreign(&layout, sectors);
         let mut has_table = |copy| {
             let first = sectors.read(layout.table(copy).start);
             first.is_some_and(|sector| layout.is_first_of_table(sector))
@@ -85,18 +85,22 @@ impl Fat32 {
         if layout.reserved().contains(&sector) {
             let index = (sector - layout.begin) as u32;
             let is_update = layout.is_information(index) && is_information(new)
-                || index == 0 && is_daily(old, new);
+                || index == 0 && layout.is_daily(old, new);
             return Ok(if is_update { Verdict::Keep } else { Verdict::LookAgain });
+        }
+        if is_marked(sector - layout.begin, new) {
+            return Ok(Verdict::Implausible);
         }
         let Some((copy, index)) = self.place(sector, guards) else { return Ok(Verdict::Keep) };
         if !layout.is_plausible(index, new) {
             return Ok(Verdict::Implausible);
         }
-        let told = self.clusters_of(index, new.len());
+        let width = layout.width;
+        let told = width.entries_in(index, new.len());
         // Clusters are numbered from 2.
         let numbers = told.start.saturating_sub(2)..told.end.saturating_sub(2);
         self.clusters.table_written(numbers, copy as usize);
-        for (cluster, entry) in told.zip(entries(new)) {
+        for (cluster, entry) in width.entries(index, new) {
             if entry != 0 && self.is_ordinary(cluster) {
                 self.clusters.allocated(cluster - 2, sectors)?;
             }
@@ -116,8 +120,9 @@ impl Fat32 {
         let Some((copy, index)) = self.place(sector, guards) else { return Ok(()) };
         // Few writes of the table free anything, and only then must the other copy be read.
         let mut is_agreed = !guards.mirror;
-        let entries = entries(old).zip(entries(new));
-        for (cluster, (before, after)) in self.clusters_of(index, new.len()).zip(entries) {
+        let width = self.layout.width;
+        let before = width.entries(index, old).map(|(_, entry)| entry);
+        for ((cluster, after), before) in width.entries(index, new).zip(before) {
             if after != 0 || !self.is_ordinary(cluster) || !self.is_freed(cluster, before) {
                 continue;
             }
@@ -141,20 +146,14 @@ impl Fat32 {
         Some((copy, index))
     }
 
-    /// The clusters that a sector of the table describes.
-    fn clusters_of(&self, index: u32, sector_size: usize) -> Range<u32> {
-        let per_sector = (sector_size / 4) as u32;
-        index * per_sector..(index + 1) * per_sector
-    }
-
     /// Whether a number is that of a cluster that a file may have.
     fn is_ordinary(&self, cluster: u32) -> bool {
-        (2..self.clusters.count() + 2).contains(&cluster) && cluster != self.layout.root
+        (2..self.clusters.count() + 2).contains(&cluster) && Some(cluster) != self.layout.root
     }
 
     /// Whether a cluster whose entry is zero now was in use until now, or is in doubt.
     fn is_freed(&self, cluster: u32, before: u32) -> bool {
-        (before != 0 && before != BAD) || self.clusters.is_suspect(cluster - 2)
+        (before != 0 && before != self.layout.width.bad()) || self.clusters.is_suspect(cluster - 2)
     }
 
     fn copies_agree<L: Layer + ?Sized>(
