@@ -290,7 +290,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let Open { block, next, cut, .. } = self.open[stream];
         let home = &mut self.blocks[block as usize];
         if state == State::Kept {
-            home.keep(u32::from(next - cut));
+            home.keep(u32::from(next.saturating_sub(cut)));
         } else {
             home.set_state(state);
         }
@@ -369,7 +369,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         for block in 0..self.shape.blocks {
             let is_open = |&lane: &usize| self.open[lane].block == block && self.is_cut(lane);
             let end = match (0..LANES).find(is_open).and_then(|lane| self.open.get(lane)) {
-                Some(open) => Some(u32::from(open.next - open.cut)),
+                Some(open) => Some(u32::from(open.next.saturating_sub(open.cut))),
                 None => self.blocks[block as usize].cut_from(),
             };
             let Some(end) = end.filter(|_| block != but) else { continue };
