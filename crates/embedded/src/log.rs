@@ -315,8 +315,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 State::Blank => break block,
                 // What a power cut left there may be anything.
                 State::Stale => {
+                    let is_wanted = self.is_wanted(block)?;
                     self.free -= 1;
-                    if self.is_wanted(block)? {
+                    if is_wanted {
                         self.blocks[block as usize].keep(NO_END);
                         continue;
                     }
