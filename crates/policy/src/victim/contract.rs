@@ -7,6 +7,7 @@
 //! | `wear` | a factor by the block's erase count |
 //! | `weighs_hot` | hot pages of a block add to the numerator (`weight`) |
 //! | `takes_factor` | the placement sets the factor of wear (`cost-hotness`, `survival`) |
+//! | `takes_least_valid` | it takes the block with the least valid pages: what it copies is bounded by their mean (`greedy`) |
 //! | `age_source` | the event that ages count from; selects the index |
 //! | `side` | a second index, of the least valid or least erased blocks (`adaptive`, `linux-ftl`) |
 //! | `ranks` | the policy asks for the n oldest blocks (`windowed-greedy`) |

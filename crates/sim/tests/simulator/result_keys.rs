@@ -66,7 +66,9 @@ fn leaves(prefix: &str, value: &Value, into: &mut Vec<String>) {
 #[test]
 fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
     let mut seen = BTreeSet::new();
-    for run in [result("cat"), result("nftl"), result("in-place"), on_drive()] {
+    let mut paced = PolicySpec::parse("greedy", None, None).expect("a policy");
+    paced.pacing = thermocline_policy::trigger::Pacing::Paced;
+    for run in [result("cat"), result("nftl"), result("in-place"), on_drive(), result_of(paced)] {
         let json = serde_json::to_value(&run).expect("JSON");
         let mut keys = Vec::new();
         leaves("", &json, &mut keys);
