@@ -71,7 +71,7 @@ pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE
 	THERMOCLINE_TRACES="$${THERMOCLINE_TRACES:+$$THERMOCLINE_TRACES:}corpus" $(THERMOCLINE) reproduce all --report docs/papers
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
-# Notes for a second build cost a quarter of the first. Of the two at the end one builds and the other waits for QEMU.
+# Notes for a second build cost a quarter of the first. Of the two at the end one builds, and the other waits for a browser and QEMU.
 test: export CARGO_INCREMENTAL := 0
 test: none-skipped test-tools lint ## every check and every test; the last lines say what was skipped, and why
 	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
@@ -90,6 +90,7 @@ test-examples:
 	rm -f $(TARGET)/store.img && $(TARGET)/debug/examples/store $(TARGET)/store.img
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
+	embedded/run.sh || [ $$? -eq 77 ]
 
 test-python:
 	THERMOCLINE=$(TESTED) python/test.sh
@@ -98,7 +99,6 @@ test-systems:
 	THERMOCLINE=$(TESTED) browser/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) systems/run.sh || [ $$? -eq 77 ]
 	THERMOCLINE=$(TESTED) guest/run.sh || [ $$? -eq 77 ]
-	embedded/run.sh || [ $$? -eq 77 ]
 
 test-long: test-tools ## the same tests with more cases: crashes, fuzzing and models for an hour
 	THERMOCLINE_CRASH_SECONDS=1200 THERMOCLINE_FUZZ_SECONDS=300 THERMOCLINE_FORGED=3000 PROPTEST_CASES=4096 \
