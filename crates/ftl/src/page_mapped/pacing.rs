@@ -89,6 +89,20 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
 
     /// Raises a bank to its level, as far as one page of the host pays for.
     fn raise(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+        self.pay(bank, now)?;
+        let (parts, partial) = (&mut self.parts, self.cleaner.partial(bank));
+        // What is lent to survivors is not the host's, however short the steps are.
+        let own = |moved: u32| parts.banks[bank].free_pages() + u64::from(moved);
+        let is_short =
+            partial.is_some_and(|partial| own(partial.moved()) <= parts.banks.reserve_pages());
+        if is_short && !parts.failures.is_frozen() {
+            return self.cleaner.finish(parts, bank, now);
+        }
+        Ok(())
+    }
+
+    /// Moves survivors towards the level, and erases at most one block.
+    fn pay(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
         let parts = &mut self.parts;
         let pages = u64::from(parts.tables.shape().pages());
         let Watermarks { low, .. } = parts.config.watermarks;
@@ -122,16 +136,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 self.cleaner.end_steps(parts, bank, now)?;
                 continue;
             }
-            if reached >= goal {
+            if reached >= goal || copies == 0 {
                 return Ok(());
-            }
-            if copies == 0 {
-                // What is lent to survivors is not the host's, however short the steps are.
-                return if free + moved > parts.banks.reserve_pages() {
-                    Ok(())
-                } else {
-                    self.cleaner.finish(parts, bank, now)
-                };
             }
             let gain = pages.saturating_sub(cost).max(1);
             let owed = ((goal - reached) * cost).div_ceil(gain).min(valid).min(copies);

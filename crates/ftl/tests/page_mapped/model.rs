@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use common::{Draws, Modelled, Setup, placements, victims};
+use common::{Draws, Modelled, Named, Setup, placements, victims};
 use proptest::prelude::*;
 use thermocline_flash::{BlockId, Geometry, Rules};
 use thermocline_ftl::PageWork;
@@ -154,6 +154,36 @@ proptest! {
     #[test]
     fn every_page_reads_back_as_it_was_last_written(case in case()) {
         run(&case);
+    }
+}
+
+/// Steps too short for a full device fall behind, and the host goes on writing: the reserve stays the survivors'.
+#[test]
+fn short_steps_lend_the_host_nothing_of_the_reserve() {
+    let geometry = Geometry {
+        banks: 1,
+        channels: 1,
+        blocks_per_bank: 37,
+        pages_per_block: 19,
+        page_size: 512,
+        oob_size: 0,
+        header_pages: 0,
+        system_blocks: 0,
+    };
+    for seed in 1..=20 {
+        let mut setup = Setup::new(geometry, 627, Named::plain("greedy"), Named::plain("envy"));
+        setup.config.watermarks = Watermarks { reserve: 2, low: 3, high: 3 };
+        setup.config.pacing = Pacing::Most(2);
+        setup.seed = seed;
+        run(&Case {
+            setup,
+            steps: 302,
+            trims: 9,
+            read_only: 7,
+            marks: 20,
+            revivals: 12,
+            filled_first: true,
+        });
     }
 }
 
