@@ -39,6 +39,11 @@ impl<C: Condition> Nftl<C> {
         if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
     }
 
+    /// Before all is said to be in order: the page that was programmed last is written once more, where it may fade.
+    pub(super) fn attend_to_last(&mut self) -> Result<(), FtlError> {
+        if self.last.is_some() && !self.is_read_only { self.attend() } else { Ok(()) }
+    }
+
     /// The page that was programmed last may fade: its data are written once more.
     fn secure_last(&mut self) -> Result<(), FtlError> {
         let Some(last) = self.last.take().filter(|_| !self.is_read_only) else { return Ok(()) };

@@ -116,9 +116,7 @@ impl<C: Condition> Upkeep for Nftl<C> {
     }
 
     fn settle(&mut self, now: u64) -> Result<(), FtlError> {
-        if self.last.is_some() && !self.is_read_only {
-            self.attend()?;
-        }
+        self.attend_to_last()?;
         self.with_journal(|journal, layer| journal.settle(layer, now))
     }
 
@@ -132,9 +130,7 @@ impl<C: Condition> Upkeep for Nftl<C> {
 
     /// What waits to be erased goes first, so that every block has one role.
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
-        if self.last.is_some() && !self.is_read_only {
-            self.attend()?;
-        }
+        self.attend_to_last()?;
         if !self.litter.is_empty() && !self.is_read_only {
             self.clear_litter()?;
         }

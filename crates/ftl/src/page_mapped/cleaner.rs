@@ -274,8 +274,7 @@ impl Cleaner {
         let lost = parts.counters.pages_lost;
         let streams = self.list(parts, bank, victim, least, now);
         let from = Source { bank, victim, now };
-        let survivors = Survivors { lpns: &self.survivors, words: &mut self.words };
-        let moved = move_survivors(parts, &mut self.sorter, survivors, from, streams);
+        let moved = self.move_listed(parts, from, streams);
         self.emptied(parts, from, moved, lost)
     }
 
