@@ -195,10 +195,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             scan.is_hurt = true;
             return Ok(());
         }
-        if self.logical_pages != 0 {
-            if number >= self.logical_pages.div_ceil(self.entries()) {
-                return Ok(());
-            }
+        // Also of a page that cannot be read, before any other has said how many there are.
+        let is_sized = self.logical_pages != 0;
+        let most = self.directory.len() as u32;
+        let pages = if is_sized { self.logical_pages.div_ceil(self.entries()) } else { most };
+        if number < pages {
             let other = self.directory[number as usize];
             let known = match other {
                 NONE => 0,
@@ -209,9 +210,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if known < sequence {
                 self.directory[number as usize] = page;
             }
-            if sequence < scan.newest {
-                return Ok(());
-            }
+        }
+        if is_sized && (number >= pages || sequence < scan.newest) {
+            return Ok(());
         }
         if !self.is_readable(page)? {
             return Ok(());
@@ -226,10 +227,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             scan.is_other = true;
             return Ok(());
         }
-        if self.logical_pages == 0 {
+        if !is_sized {
             self.set_size(header.logical_pages)?;
             self.spare_blocks = header.spare_blocks;
-            self.consider_map_page(page, area, scan)?;
         }
         scan.newest = sequence;
         self.horizon = header.horizon;

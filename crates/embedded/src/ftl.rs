@@ -337,8 +337,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if !self.is_mounted {
             self.remount()?;
         }
-        if self.newest != NOWHERE && self.cache.get(lpn) == Some(self.newest) {
-            // What is shown stays. Where the store takes no change any more, it still may be read.
+        if self.is_of_the_newest(lpn) {
+            // What is shown stays, be it data or, by a page of the map, that there are none. Where the store takes no change any more, it still may be read.
             if self.settle_cut() == Err(Error::Device) {
                 into.fill(0);
                 return Err(Error::Device);

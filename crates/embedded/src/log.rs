@@ -163,8 +163,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             // It may be programmed, or in part: it must never count.
             Err(NandError::Device) => {
                 self.doubt();
-                if next == 0 {
-                    // A mount takes it for blank, where it is.
+                if next == 0 || cut > 0 {
+                    // A mount takes it for blank, where it is, and looks no further.
                     self.leave(lane, State::Kept);
                 } else {
                     self.advance(lane, cut + 1, State::Kept);
@@ -183,6 +183,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn doubt(&mut self) {
         self.before = None;
         self.is_settled = false;
+        self.fresh = EARLY * self.shape.pages;
         if self.newest == NOWHERE {
             (self.newest, self.is_sure) = (self.last, true);
         }
@@ -286,7 +287,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.open[stream] = Open::NONE;
     }
 
-    fn end(&mut self, stream: usize, state: State) {
+    pub(crate) fn end(&mut self, stream: usize, state: State) {
         let Open { block, next, cut, .. } = self.open[stream];
         let home = &mut self.blocks[block as usize];
         if state == State::Kept {
@@ -431,8 +432,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 Ok(())
             }
             Err(NandError::Device) => {
-                home.set_state(State::Stale);
-                self.free += 1;
+                // What never counts there may be there still, and what says so in another block stays.
+                if home.cut_from().is_none() {
+                    home.set_state(State::Stale);
+                    self.free += 1;
+                }
                 Err(Error::Device)
             }
             Err(_) => {

@@ -115,7 +115,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         self.is_settled = false;
         // Where the newest left out some for what is still there, the next one takes its place.
-        self.count_numbers(&scan);
+        self.count_numbers(&mut scan);
         if let Some(Before::First(left_out)) = scan.before
             && self.newest != NOWHERE
             && (is_cut_off || scan.is_cut || scan.void > 0)
@@ -129,10 +129,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// The numbers that the next program leaves out.
-    pub(crate) fn count_numbers(&mut self, scan: &Scan) {
+    pub(crate) fn count_numbers(&mut self, scan: &mut Scan) {
         if self.before.is_none() {
             (self.counts, self.left_out_from) = (scan.newest, scan.newest);
             self.sequence = scan.seen.max(scan.newest) + scan.torn * LEFT_OUT + HIDDEN;
+            scan.never.until = self.sequence;
         }
     }
 
@@ -207,7 +208,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             // The page behind the last one may have been touched.
             if !self.nand.is_cached() {
                 self.leave_out(lane);
-                while self.has_pages(lane, 0) && !self.is_blank(lane)? {
+                // The first program after a doubtful one went one page further.
+                while self.has_pages(lane, 0)
+                    && !(self.is_blank(lane, 0)? && self.is_blank(lane, 1)?)
+                {
                     self.leave_out(lane);
                 }
             }
@@ -234,18 +238,25 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         open.next = open.next.saturating_add(1).min(self.shape.pages as u16);
         // Behind a page that counts, a blank one need not be told.
         open.cut += u16::from(open.cut > 0);
+        if open.cut > 0 && u32::from(open.next) == self.shape.pages {
+            self.end(lane, State::Kept);
+        }
     }
 
-    /// Whether the next page of an open block was not programmed, not even in part.
-    fn is_blank(&mut self, lane: usize) -> Result<bool, Error> {
+    /// Whether the next page of an open block, or the one `behind` it, was not programmed, not even in part.
+    fn is_blank(&mut self, lane: usize, behind: u32) -> Result<bool, Error> {
         let Open { block, next, .. } = self.open[lane];
-        let page = block * self.shape.pages + u32::from(next);
-        if self.is_readable(page)? {
+        if !self.has_pages(lane, behind) {
+            return Ok(true);
+        }
+        if self.is_readable(block * self.shape.pages + u32::from(next) + behind)? {
             return Ok(self.buffer.iter().all(|&byte| byte == 0xff));
         }
-        // What is there must never count.
-        let cut = &mut self.open[lane].cut;
-        *cut = (*cut).max(1);
+        if behind == 0 {
+            // What is there must never count.
+            let cut = &mut self.open[lane].cut;
+            *cut = (*cut).max(1);
+        }
         Ok(false)
     }
 

@@ -4,11 +4,12 @@
 //! rules are the same whether the power failed or the chip timed out:
 //!
 //! * A mount writes nothing. It opens the blocks again that were open, behind the last page that was programmed, and leaves
-//!   out the one after it, which the program that was cut off may have touched.
+//!   out the one after it, which the program that was cut off may have touched. Where that was the first one after a doubtful
+//!   one it is the one behind: a block in which a second program is doubtful is left.
 //! * Before the first change the page that was programmed last is written again: it may have been cut off, read well now, and
 //!   fail later. Until that is done nothing else is programmed or erased, so its predecessor is still there. What this mount
-//!   found, and told a host, is from then on what every mount finds. Where the host reads that page, it is written again
-//!   before.
+//!   found, and told a host, is from then on what every mount finds. Where the host reads that page, or one that it is the map
+//!   of, it is written again before.
 //! * A page that was cut off and cannot be read must not come back either, should a later mount be able to read it. The first
 //!   program after a doubtful one leaves out all numbers that it may have, and they never count. That program, or a mark, goes
 //!   behind the page in its block and says so there as well, for as long as the block is not erased. Where the block has no page

@@ -55,6 +55,8 @@ pub(crate) struct Scan {
 pub(crate) struct Never {
     /// All from this one on, if it is not 0: they were being programmed when the power failed, and cannot be read.
     pub(crate) from: u64,
+    /// Those behind this one, if it is not 0, are this mount's own.
+    pub(crate) until: u64,
     /// Those that these left out: earlier mounts did not find them.
     firsts: Firsts,
 }
@@ -191,7 +193,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 continue;
             }
             let is_mark = is_mark(area.content, area.number);
-            let counts = scan.never.from == 0 || area.sequence < scan.never.from;
+            let Never { from, until, .. } = scan.never;
+            let is_own = until != 0 && area.sequence > until;
+            let counts = from == 0 || area.sequence < from || is_own;
             if counts || is_mark {
                 void = area.void;
                 if let Some(Before::First(left_out)) = area.before {

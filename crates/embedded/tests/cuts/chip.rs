@@ -134,8 +134,8 @@ pub struct Chip {
     pub answer_once: Option<NandError>,
     /// The first rule that was broken.
     pub broken: Option<String>,
-    /// Pages that failed though their program was done, since [`Chip::take_failed`].
-    failed: Vec<u32>,
+    /// What pages held that failed though their program was done, since [`Chip::take_failed`].
+    failed: Vec<Vec<u8>>,
     /// The page that was programmed last. It is not lost before another one is done: with the program behind it cut off nothing
     /// on the chip tells a page that is lost from one that was cut off, so no layer can say whose page that was.
     last: Option<usize>,
@@ -211,8 +211,8 @@ impl Chip {
         self.reads = 0;
     }
 
-    /// Pages that failed since it was asked.
-    pub fn take_failed(&mut self) -> Vec<u32> {
+    /// What pages held that failed since it was asked.
+    pub fn take_failed(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.failed)
     }
 
@@ -289,17 +289,18 @@ impl Chip {
         if !on_chip || self.reads >= ENDLESS || self.draws.once_in(self.faults.timeouts * 500) {
             return Err(NandError::Device);
         }
-        let cell = &mut self.cells[page as usize];
+        let mut cell = self.cells[page as usize];
         if cell.reads_left != u32::MAX {
             let may_lose = self.may_lose && self.last != Some(page as usize);
             if cell.reads_left == 0 && cell.data_reads && (may_lose || !cell.whole) {
                 (cell.data_reads, cell.area_reads) = (false, false);
                 if cell.whole {
                     self.may_lose = false;
-                    self.failed.push(page);
+                    self.failed.push(self.content(page).to_vec());
                 }
             }
             cell.reads_left = cell.reads_left.saturating_sub(1);
+            self.cells[page as usize] = cell;
         }
         Ok(page as usize)
     }

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, env, panic};
 use crate::{
     histories::{KINDS, Kind, MENDED, NOT_YET_SURVIVED, Stores, replay},
     promises::{Broken, broken},
+    seeds,
 };
 
 /// A history, and what it breaks, a panic included.
@@ -26,8 +27,7 @@ fn faults() {
         let broken = stores.history(kind, seed.parse().expect("a number"));
         return println!("{broken:?}");
     }
-    let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok();
-    let many = many.map(|many| many.parse().expect("a number of histories"));
+    let many = seeds();
     for (name, seed) in MENDED.into_iter().filter(|_| many.is_none()) {
         let kind = KINDS.iter().find(|(known, _)| *known == name).expect("a kind of fault").1;
         let broken = run(&mut stores, kind, seed);
@@ -42,14 +42,14 @@ fn faults() {
             continue;
         }
         let (mut broken, mut acknowledged) = (BTreeMap::<_, Vec<(u64, String)>>::new(), 0);
-        let histories = many.unwrap_or(60);
-        for seed in 0..histories {
+        let histories = many.clone().unwrap_or(0..60);
+        for seed in histories.clone() {
             match run(&mut stores, kind, seed) {
                 Ok(writes) => acknowledged += writes,
                 Err(fault) => broken.entry(fault.kind).or_default().push((seed, fault.what)),
             }
         }
-        println!("{name}: {histories} histories, {acknowledged} writes");
+        println!("{name}: histories {histories:?}, {acknowledged} writes");
         for (fault, seeds) in &broken {
             println!("  {fault}: {}", seeds.len());
             for (seed, what) in &seeds[..seeds.len().min(8)] {

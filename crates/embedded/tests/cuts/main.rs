@@ -7,6 +7,8 @@ mod histories;
 mod nor;
 mod promises;
 
+use std::{env, ops::Range};
+
 use thermocline_embedded::{
     conformance::{Bench, Report},
     policy::{
@@ -14,10 +16,14 @@ use thermocline_embedded::{
     },
 };
 
-fn histories<V: Victim + Default, P: Placement + Default>(
-    seeds: core::ops::Range<u32>,
-    failing: u32,
-) {
+/// The seeds of histories that are asked for: so many, or a range of them.
+fn seeds() -> Option<Range<u64>> {
+    let many = env::var("THERMOCLINE_FAULT_HISTORIES").ok()?;
+    let (from, to) = many.split_once("..").unwrap_or(("0", &many));
+    Some(from.parse().expect("a seed")..to.parse().expect("a seed"))
+}
+
+fn histories<V: Victim + Default, P: Placement + Default>(seeds: Range<u32>, failing: u32) {
     let mut bench = Box::new(Bench::new());
     let mut all = Report::default();
     for seed in seeds {
