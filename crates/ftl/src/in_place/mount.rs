@@ -158,7 +158,7 @@ impl<C: Condition> InPlace<C> {
         recovery.lost = lost.map(|(lpn, _)| lpn).collect();
         recovery.rolled_back.retain(|lpn| !self.lost[lpn.index()]);
         recovery.pages_found = self.mapped.iter().filter(|mapped| **mapped).count() as u32;
-        self.needs_attention = journal.is_clean();
+        self.needs_attention = journal.says_clean();
         self.journal = Some(journal);
         if is_exhausted || !bad.is_empty() {
             self.stop();

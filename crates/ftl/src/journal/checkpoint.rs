@@ -74,6 +74,7 @@ pub(super) fn keep_room<L: Journaled + ?Sized>(
     trims: &PendingTrims,
     surveys: &mut Surveys,
     layer: &mut L,
+    may_have_map: bool,
 ) -> Result<(), FtlError> {
     let geometry = *layer.chip().geometry();
     let whole = checkpoint_pages(&geometry, layer.logical_pages());
@@ -88,7 +89,7 @@ pub(super) fn keep_room<L: Journaled + ?Sized>(
     let written = writer.writing().filter(|(writing, _)| writing.has_map());
     let written = written.map_or(0, |(writing, _)| writing.pages());
     let fits = whole.saturating_sub(written) + geometry.pages_per_block <= room;
-    let has_map = fits && writer.unfinished() <= MOST_UNFINISHED;
+    let has_map = may_have_map && fits && writer.unfinished() <= MOST_UNFINISHED;
     if !has_map {
         writer.drop_checkpoint();
     }

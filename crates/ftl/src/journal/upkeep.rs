@@ -3,7 +3,7 @@
 //! What always holds:
 //! * a block is erased only after the log has recorded every trim before it, so an older copy of a
 //!   trimmed page never comes back by the erase;
-//! * while the log ends with the record that all is written (`is_clean`), nothing is changed but one page,
+//! * while the log ends with the record that all is written (`says_clean`), nothing is changed but one page,
 //!   which shows itself beside its predecessor.
 
 use alloc::{boxed::Box, vec::Vec};
@@ -34,12 +34,14 @@ pub(crate) struct Journal {
     writer: Writer,
     trims: PendingTrims,
     surveys: Surveys,
-    /// Whether the log ends with the record that all is written.
+    /// Whether the log ends with the record that all is written...
+    says_clean: bool,
+    /// ... and nothing was changed after it.
     is_clean: bool,
     /// Whether the tables were made from the pages alone: the checkpoint that there is may be wrong.
     is_rebuilt: bool,
-    /// Whether checkpoints wait: a page of the host is between two attempts to program it, and a
-    /// checkpoint would miss the first.
+    /// Whether no checkpoint says where pages are: one of the host is between two attempts to program it, or lies where it may
+    /// fade.
     is_paused: bool,
     /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
@@ -58,12 +60,14 @@ impl Journal {
         log: Log,
         geometry: &Geometry,
         (complete, numbered): (Complete, u32),
-        (is_clean, is_rebuilt, may_fade): (bool, bool, bool),
+        (says_clean, is_clean): (bool, bool),
+        (is_rebuilt, may_fade): (bool, bool),
         base: u64,
     ) -> Box<Self> {
         let writer = Writer::new(summary, log, complete, numbered);
         let mut journal = Self::new(writer, geometry);
-        (journal.is_clean, journal.is_rebuilt) = (is_clean, is_rebuilt);
+        (journal.says_clean, journal.is_clean) = (says_clean, is_clean);
+        journal.is_rebuilt = is_rebuilt;
         if may_fade {
             journal.writer.last_may_fade();
         }
@@ -76,6 +80,7 @@ impl Journal {
             writer,
             trims: PendingTrims::new(geometry.page_size),
             surveys: Surveys::new(geometry.data_blocks()),
+            says_clean: false,
             is_clean: false,
             is_rebuilt: false,
             is_paused: false,
@@ -94,13 +99,14 @@ impl Journal {
             return Ok(());
         }
         self.writer.drop_checkpoint();
-        checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
+        self.write_whole(layer)?;
+        self.writer.last_is_told();
         self.keep_room(layer)
     }
 
     /// Whether the log ends with the record that all is written: the next change has to be recorded.
-    pub(crate) const fn is_clean(&self) -> bool {
-        self.is_clean
+    pub(crate) const fn says_clean(&self) -> bool {
+        self.says_clean
     }
 
     /// A mount knows what the areas of a block say.
@@ -125,7 +131,7 @@ impl Journal {
         self.surveys.least(block)
     }
 
-    /// Whether checkpoints have to wait.
+    /// Whether no checkpoint may say where pages are.
     pub(crate) const fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
     }
@@ -185,14 +191,21 @@ impl Journal {
     }
 
     fn keep_room<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
-        checkpoint::keep_room(&mut self.writer, &self.trims, &mut self.surveys, layer)
+        let Self { writer, trims, surveys, is_paused, .. } = self;
+        checkpoint::keep_room(writer, trims, surveys, layer, !*is_paused)
     }
 
-    /// Before anything is changed after a clean mount, the log records that the layer is in use. That is
-    /// durable before the second change is, and the first shows itself beside its page.
+    fn write_whole<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<Complete, FtlError> {
+        let Self { writer, surveys, is_paused, .. } = self;
+        checkpoint::write_whole(writer, surveys, layer, !*is_paused)
+    }
+
+    /// Before anything is changed after a clean end, the log records that the layer is in use. That is
+    /// durable before the second change is, and the first shows itself beside its page. Should power fail before the record
+    /// it is made in the next life: that page may be damaged, and no other would be looked for.
     fn record_use<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         self.secure(layer)?;
-        if !self.is_clean {
+        if !self.says_clean {
             return Ok(());
         }
         self.writer.append(layer, Kind::InUse, |layer, page| {
@@ -200,7 +213,7 @@ impl Journal {
             page.in_use(&header, layer.durability().known_before());
         })?;
         layer.chip_mut().sync()?;
-        self.is_clean = false;
+        (self.says_clean, self.is_clean) = (false, false);
         Ok(())
     }
 
@@ -313,8 +326,7 @@ impl Journal {
         if !is_due || self.is_clean || layer.is_over() {
             return Ok(false);
         }
-        self.writer.set_time(now);
-        self.secure(layer)?;
+        self.before_change(layer, now)?;
         self.keep_room(layer)?;
         self.record_watermark(layer)?;
         layer.durability_mut().recorded_at(now);
@@ -356,7 +368,7 @@ impl Journal {
     ) -> Result<(), FtlError> {
         self.record_use(layer)?;
         self.writer.drop_checkpoint();
-        checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
+        self.write_whole(layer)?;
         self.keep_room(layer)
     }
 
@@ -393,14 +405,14 @@ impl Journal {
         self.secure(layer)?;
         self.write_trims(layer)?;
         self.writer.drop_checkpoint();
-        let written = checkpoint::write_whole(&mut self.writer, &mut self.surveys, layer, true)?;
+        let written = self.write_whole(layer)?;
         layer.chip_mut().sync()?;
         self.writer.append(layer, Kind::Clean, |layer, page| {
             let (sequence, checkpoint) = (layer.durability().programs(), written.checkpoint);
             let header = Header { checkpoint, ..Header::plain(Kind::Clean, sequence) };
             page.clean(&header, &written, &layer.durability().known_now());
         })?;
-        (self.is_clean, self.is_rebuilt) = (true, false);
+        (self.says_clean, self.is_clean, self.is_rebuilt) = (true, true, false);
         Ok(())
     }
 }

@@ -5,9 +5,9 @@
 //! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
 //! the chip.
 
-use alloc::vec;
+use alloc::{vec, vec::Vec};
 
-use thermocline_flash::{Flash, FlashError};
+use thermocline_flash::{Flash, FlashError, Ppn};
 
 use super::{journaled::Journaled, log::Log};
 use crate::{
@@ -55,6 +55,16 @@ impl Progress {
     }
 }
 
+/// The page of the log that was written last before the mount. What it said is said again however often that fails.
+enum Last {
+    /// It lasts, or stands once more.
+    Lasts,
+    MayFade,
+    /// It was read, and is about to be written again.
+    Read(Kind, Vec<u8>),
+    Faded,
+}
+
 /// The end of the log, and the checkpoint being written there.
 pub(super) struct Writer {
     summary: Summary,
@@ -66,8 +76,7 @@ pub(super) struct Writer {
     /// The number of the checkpoint begun last.
     numbered: u32,
     page: Page,
-    /// The page of the log that was written last before the mount may fade.
-    may_fade: bool,
+    last: Last,
     /// The layer's clock at the last operation.
     time: u64,
 }
@@ -77,17 +86,23 @@ impl Writer {
         log.set_layer(summary.layer);
         let page = Page::new(summary.page_size);
         let numbered = numbered.max(complete.checkpoint);
-        Self { summary, log, complete, writing: None, numbered, page, may_fade: false, time: 0 }
+        let last = Last::Lasts;
+        Self { summary, log, complete, writing: None, numbered, page, last, time: 0 }
     }
 
     /// The page that was written last may fade.
-    pub(super) const fn last_may_fade(&mut self) {
-        self.may_fade = true;
+    pub(super) fn last_may_fade(&mut self) {
+        self.last = Last::MayFade;
     }
 
-    /// Whether it may.
+    /// Whether what it said has to be said once more.
     pub(super) const fn may_last_fade(&self) -> bool {
-        self.may_fade
+        !matches!(self.last, Last::Lasts)
+    }
+
+    /// What the page said that has faded stands in a checkpoint.
+    pub(super) fn last_is_told(&mut self) {
+        self.last = Last::Lasts;
     }
 
     /// Writes the page once more that was written last before the mount, if it may fade. Nobody misses it where it is then.
@@ -98,53 +113,57 @@ impl Writer {
         layer: &mut L,
     ) -> Result<bool, FtlError> {
         let geometry = *layer.chip().geometry();
-        let at = match self.log.last_page(&geometry) {
-            Some((at, false)) => at,
-            // What it says of the checkpoint before it others rely on.
-            Some((_, true)) => {
-                self.begin_block(layer)?;
-                self.may_fade = false;
-                return Ok(true);
+        if let Last::MayFade = self.last {
+            match self.log.last_page(&geometry) {
+                Some((at, false)) => self.last = self.look_at_last(layer, at)?,
+                // What it says of the checkpoint before it others rely on.
+                Some((_, true)) => {
+                    self.begin_block(layer)?;
+                    self.last = Last::Lasts;
+                }
+                None => self.last = Last::Lasts,
             }
-            None => {
-                self.may_fade = false;
-                return Ok(true);
-            }
-        };
-        let mut bytes = vec![0; geometry.page_size as usize];
-        let chip = layer.chip_mut();
-        let oob = match chip.read_oob(at).and_then(|oob| chip.read(at, &mut bytes).map(|()| oob)) {
-            Ok(oob) => oob,
-            Err(FlashError::Unreadable(_)) => {
-                self.may_fade = false;
-                self.log.forget_last();
-                return Ok(false);
-            }
-            Err(e) => return Err(e.into()),
-        };
-        self.may_fade = false;
-        let kind = oob.and_then(|oob| Kind::of(oob.note as u8)).filter(|kind| kind.is_whole());
-        let mut is_forgotten = self.log.is_full(geometry.pages_per_block) || kind.is_none();
-        if is_forgotten {
-            self.log.forget_last();
         }
-        let Some(kind) = kind else { return Ok(true) };
+        let (kind, bytes) = match &self.last {
+            Last::Read(kind, bytes) => (*kind, bytes.clone()),
+            Last::Faded => return Ok(false),
+            Last::Lasts | Last::MayFade => return Ok(true),
+        };
         loop {
             if self.log.is_full(geometry.pages_per_block) {
                 self.begin_block(layer)?;
-                is_forgotten = true;
             }
             self.page.same(&bytes);
-            self.page.set_place(self.log.written() + u32::from(is_forgotten));
+            self.page.set_place(self.log.written() + 1);
             if self.log.append(layer.chip_mut(), &self.page, kind, self.time)? {
                 layer.counters_mut().index_programs += 1;
-                break;
+                self.last = Last::Lasts;
+                return Ok(true);
             }
         }
-        if !is_forgotten {
-            self.log.forget_last();
-        }
-        Ok(true)
+    }
+
+    /// Reads that page, which is not missed where it is from now on.
+    fn look_at_last<L: Journaled + ?Sized>(
+        &mut self,
+        layer: &mut L,
+        at: Ppn,
+    ) -> Result<Last, FtlError> {
+        let chip = layer.chip_mut();
+        let mut bytes = vec![0; chip.geometry().page_size as usize];
+        let read = chip.read_oob(at).and_then(|oob| chip.read(at, &mut bytes).map(|()| oob));
+        let last = match read {
+            Ok(oob) => match oob.and_then(|oob| Kind::of(oob.note as u8)) {
+                // The record that the layer is in use takes the place of the one that all is written.
+                Some(kind) if kind.is_whole() && kind != Kind::Clean => Last::Read(kind, bytes),
+                // A part of a checkpoint that is not gone on with.
+                _ => Last::Lasts,
+            },
+            Err(FlashError::Unreadable(_)) => Last::Faded,
+            Err(e) => return Err(e.into()),
+        };
+        self.log.forget_last();
+        Ok(last)
     }
 
     pub(super) const fn log(&self) -> &Log {

@@ -191,6 +191,11 @@ impl<C: Condition> Nftl<C> {
                 Some((new, data)) if new == offset => self.chip.program(to, oob, data)?,
                 _ => {
                     let from = self.map[lpn.index()];
+                    if let Some(last) = self.last.as_ref().filter(|last| last.at == from) {
+                        self.chip.program(to, oob, &last.data)?;
+                        self.counters.copies += 1;
+                        continue;
+                    }
                     if self.journal.is_some() {
                         self.check_place(lpn, from)?;
                     }

@@ -6,7 +6,6 @@ use super::{Nftl, heaps::NOBODY};
 use crate::{
     Counters, FtlError,
     journal::{Filled, Journal, Journaled, LOST, durability::Durability},
-    page_mapped::mount::LastPage,
 };
 
 impl<C: Condition> Nftl<C> {
@@ -28,15 +27,30 @@ impl<C: Condition> Nftl<C> {
         if self.is_read_only {
             return Err(FtlError::ReadOnly);
         }
+        // A checkpoint would promise a page where it may fade.
+        self.pause_checkpoints(self.last.is_some());
+        let done = self.attend_to_mount();
+        self.pause_checkpoints(false);
+        done?;
+        self.needs_attention = self.is_read_only;
+        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+    }
+
+    fn attend_to_mount(&mut self) -> Result<(), FtlError> {
         let now = self.now;
         self.with_journal(|journal, layer| {
             journal.before_change(layer, now)?;
             journal.secure(layer)
         })?;
         self.clear_litter()?;
-        self.secure_last()?;
-        self.needs_attention = self.is_read_only;
-        if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
+        self.secure_last()
+    }
+
+    /// Whether no checkpoint may say where pages are.
+    pub(super) fn pause_checkpoints(&mut self, is_paused: bool) {
+        if let Some(journal) = &mut self.journal {
+            journal.pause(is_paused);
+        }
     }
 
     /// Before all is said to be in order: the page that was programmed last is written once more, where it may fade.
@@ -44,22 +58,16 @@ impl<C: Condition> Nftl<C> {
         if self.last.is_some() && !self.is_read_only { self.attend() } else { Ok(()) }
     }
 
-    /// The page that was programmed last may fade: its data are written once more.
+    /// The page that was programmed last may fade: its data are written once more. What is folded before that takes them from
+    /// memory as well.
     fn secure_last(&mut self) -> Result<(), FtlError> {
-        let Some(last) = self.last.take().filter(|_| !self.is_read_only) else { return Ok(()) };
-        let done = self.secure(&last);
-        if done.is_err() {
-            self.last = Some(last);
+        let Some(last) = self.last.clone().filter(|_| !self.is_read_only) else { return Ok(()) };
+        if self.map[last.lpn.index()] == last.at {
+            self.put(last.lpn, &last.data, self.now)?;
+            self.counters.copies += 1;
         }
-        done
-    }
-
-    fn secure(&mut self, last: &LastPage) -> Result<(), FtlError> {
-        if self.map[last.lpn.index()] != last.at {
-            return Ok(());
-        }
-        self.counters.copies += 1;
-        self.put(last.lpn, &last.data, self.now)
+        self.last = None;
+        Ok(())
     }
 
     /// A block is about to be taken: as much of the checkpoint is written as is due for each.

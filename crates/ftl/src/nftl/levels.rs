@@ -5,6 +5,9 @@ use super::config::Config;
 /// From how many free blocks on what happens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
+    /// With fewer free blocks the host takes none: one is the next fold's. On a chip that keeps data another is there for a
+    /// fold whose target fails, while there is one to spare.
+    pub(super) least: u32,
     /// Collection starts below this number of free blocks.
     pub(super) start: u32,
     /// It ends at this number.
@@ -32,11 +35,13 @@ pub const RESERVE: u32 = 2;
 
 impl Levels {
     /// Of `usable` blocks of `pages` pages.
-    pub(super) fn new(config: &Config, usable: u32, pages: u32) -> Self {
+    pub(super) fn new(config: &Config, usable: u32, pages: u32, keeps_data: bool) -> Self {
+        let needed = config.logical_pages.div_ceil(pages).saturating_add(RESERVE);
+        let least = RESERVE + u32::from(keeps_data && usable > needed);
         // "free < share · usable" for whole numbers of free blocks.
         let share = |percent: u32| {
             let blocks = (u64::from(usable) * u64::from(percent)).div_ceil(100);
-            (blocks.min(u64::from(usable)) as u32).max(RESERVE)
+            (blocks.min(u64::from(usable)) as u32).max(least)
         };
         let reclaim = config.reclaim.as_ref().map(|r| {
             let all_pages = f64::from(usable) * f64::from(pages);
@@ -57,7 +62,7 @@ impl Levels {
             0 => 0,
             percent => share(percent),
         };
-        Self { start, stop: share(config.stop_percent).max(start), short, reclaim }
+        Self { least, start, stop: share(config.stop_percent).max(start), short, reclaim }
     }
 }
 

@@ -159,7 +159,7 @@ impl<C: Condition> Nftl<C> {
             owner: vec![NOBODY; blocks],
             free: FreeList::new(blocks, config.free_order),
             wear: config.wear_gap.map(|gap| Wear::new(blocks, gap)),
-            levels: Levels::new(&config, usable, pages),
+            levels: Levels::new(&config, usable, pages, false),
             counters: Counters::default(),
             is_read_only: false,
             durability: Durability::default(),
@@ -220,7 +220,7 @@ impl<C: Condition> Nftl<C> {
 
     fn set_usable(&mut self, usable: u32) {
         self.usable = usable;
-        self.levels = Levels::new(&self.config, usable, self.pages);
+        self.levels = Levels::new(&self.config, usable, self.pages, self.journal.is_some());
     }
 
     /// An erased block is there to be taken.

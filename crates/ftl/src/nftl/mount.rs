@@ -45,6 +45,7 @@ impl<C: Condition> Nftl<C> {
             Self::new(chip, config).map_err(|_| MountError::no_space(&geometry, logical_pages))?;
         layer.durability = Durability::formatted();
         layer.journal = Some(Journal::formatted(summary, log, &geometry));
+        layer.set_usable(layer.usable);
         layer.with_journal(|journal, layer| journal.begin(layer))?;
         Ok(layer)
     }
@@ -185,8 +186,9 @@ impl<C: Condition> Nftl<C> {
         self.gave_up = !self.litter.is_empty();
         self.last = pages.last;
         self.needs_attention =
-            journal.is_clean() || !self.litter.is_empty() || self.chip.may_fade();
+            journal.says_clean() || !self.litter.is_empty() || self.chip.may_fade();
         self.journal = Some(journal);
+        self.set_usable(self.usable);
         self.judge();
         if self.log_is_exhausted {
             self.stop();

@@ -2,7 +2,7 @@
 
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn};
 
-use super::{Nftl, RESERVE, heaps::NOBODY, roles};
+use super::{Nftl, heaps::NOBODY, roles};
 use crate::FtlError;
 
 impl<C: Condition> Nftl<C> {
@@ -142,14 +142,9 @@ impl<C: Condition> Nftl<C> {
             // A chip that programs nothing any more must not lose all its blocks to one write.
             return Err(FtlError::ReadOnly);
         }
-        let pause = |layer: &mut Self, is_paused| {
-            if let Some(journal) = &mut layer.journal {
-                journal.pause(is_paused);
-            }
-        };
-        pause(self, true);
+        self.pause_checkpoints(true);
         let done = self.put(lpn, data, now);
-        pause(self, false);
+        self.pause_checkpoints(false);
         done
     }
 
@@ -163,7 +158,7 @@ impl<C: Condition> Nftl<C> {
             self.durability.synced(self.durability.programs());
         }
         self.dropped_since_sync = false;
-        let first = self.free.first().filter(|_| self.free.len() >= RESERVE);
+        let first = self.free.first().filter(|_| self.free.len() >= self.levels.least);
         let block = first.ok_or(FtlError::NoSpace)?;
         self.take(block, v);
         Ok(block)

@@ -108,8 +108,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         done
     }
 
-    /// A page of the host is between two attempts to program it: a checkpoint would miss the first.
-    fn pause_checkpoints(&mut self, is_paused: bool) {
+    /// Whether no checkpoint may say where pages are.
+    pub(super) fn pause_checkpoints(&mut self, is_paused: bool) {
         if let Some(journal) = &mut self.parts.journal {
             journal.pause(is_paused);
         }
@@ -125,6 +125,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let mut word = self.parts.word(lpn);
         loop {
             may_try_again(&mut self.parts, bank, s, failed, None, now)?;
+            // A checkpoint would miss the first attempt.
             self.pause_checkpoints(true);
             let made = self.make_room_for(lpn, bank, stream, now);
             self.pause_checkpoints(false);

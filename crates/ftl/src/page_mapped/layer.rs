@@ -250,6 +250,6 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.follows_up = self.is_paced
             || self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())
-            || self.parts.journal.as_ref().is_some_and(|journal| journal.is_clean());
+            || self.parts.journal.as_ref().is_some_and(|journal| journal.says_clean());
     }
 }

@@ -16,9 +16,13 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Writes it, if there is one.
     pub(super) fn secure_last(&mut self, now: u64) -> Result<(), FtlError> {
         let Some(last) = self.parts.last.take() else { return Ok(()) };
-        let done = self
-            .secure(&last, now)
-            .and_then(|()| self.parts.any().record(|journal, parts| journal.secure(parts)));
+        // A checkpoint would promise the page where it may fade.
+        self.pause_checkpoints(true);
+        let parts = self.parts.any();
+        let done = parts
+            .record(|journal, parts| journal.before_change(parts, now))
+            .and_then(|()| self.secure(&last, now));
+        self.pause_checkpoints(false);
         if done.is_err() {
             self.parts.last = Some(last);
         }

@@ -328,7 +328,7 @@ fn unproved_fold(seed: u64) -> Option<(World, State, u64)> {
 #[test]
 fn what_nftl_gives_up_is_erased_newest_first_so_that_nothing_flushed_goes_with_it() {
     let mut several = 0;
-    for seed in 1..=400 {
+    for seed in 1..=600 {
         let Some((world, left, last)) = unproved_fold(seed) else { continue };
         let Ok((mut device, _)) = world.mount(world.chip(left.clone()), 0, Mount::Quick) else {
             continue;

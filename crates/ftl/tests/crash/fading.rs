@@ -5,7 +5,7 @@ use super::{
     Case, Kind,
     chip::{Cut, Op, Page, State},
     common::Draws,
-    device::{World, content, describe, ops},
+    device::{World, content, describe, explain, ops},
     history,
     host::{Event, Host, Use},
 };
@@ -34,6 +34,9 @@ impl Lives<'_> {
         let mut shown = Vec::new();
         for lpn in 0..host.pages() {
             let (found, may) = (content(&mut *device, lpn), host.may_hold(lpn));
+            if !may.contains(&found) {
+                explain(&mut self.world.chip(state.clone()), lpn);
+            }
             assert!(may.contains(&found), "{how:?}: page {lpn} holds {found}, not {may:?}");
             shown.push(found);
         }
@@ -47,6 +50,12 @@ impl Lives<'_> {
             let fade = Op::Program(cut, Page::Torn);
             device.chip_mut().state.apply(&self.world.geometry, &fade);
             device.chip_mut().ops.push(fade);
+            if (cut.0 + depth).is_multiple_of(3) {
+                // Where there is no room it is tried again.
+                device.chip_mut().full = true;
+                let _ = device.settle(now);
+                device.chip_mut().full = false;
+            }
             // What was shown lasts when that is flushed: it may have been flushed before.
             let done = device.settle(now);
             done.unwrap_or_else(|e| panic!("settled: {e}"));
@@ -100,10 +109,11 @@ impl Lives<'_> {
     }
 }
 
-fn search(kind: Kind, seeds: u64) {
+fn search(kind: Kind, seeds: u64, more: &[u64]) {
     let one = std::env::var("THERMOCLINE_CRASH_SEED").ok().and_then(|seed| seed.parse().ok());
     let mut faded = 0;
-    for seed in one.map_or(1..seeds + 1, |seed: u64| seed..seed + 1) {
+    let all = || (1..=seeds).chain(more.iter().copied()).collect();
+    for seed in one.map_or_else(all, |seed: u64| vec![seed]) {
         let _case = Case { seed, at: 0, cut: Cut::InOrder, depth: 0 };
         let (mut now, mut last) = (0, 0);
         let (world, history) = history(seed, kind, &mut now, &mut last);
@@ -130,15 +140,15 @@ fn search(kind: Kind, seeds: u64) {
 
 #[test]
 fn a_page_that_fades_after_the_mount_takes_nothing_older_with_it() {
-    search(Kind::Smooth, 60);
+    search(Kind::Smooth, 60, &[]);
 }
 
 #[test]
 fn nor_does_it_where_policies_change_and_blocks_fail() {
-    search(Kind::Rough, 60);
+    search(Kind::Rough, 60, &[1580]);
 }
 
 #[test]
 fn nor_does_it_in_a_store_of_nftl() {
-    search(Kind::Nftl, 60);
+    search(Kind::Nftl, 300, &[622, 711, 1036]);
 }

@@ -33,6 +33,8 @@ pub(crate) struct FoundLog {
     rows: Vec<(u64, Row)>,
     /// The checkpoint that is the table as it is, if the log ends with a clean record.
     pub(crate) clean: Option<Complete>,
+    /// Whether the last page of the log is such a record, whatever came after it.
+    pub(crate) says_clean: bool,
     /// The first sequence number since the last crash, if all is written.
     pub(crate) since: Option<u64>,
     /// The greatest sequence number that is known of.
@@ -68,6 +70,7 @@ impl FoundLog {
             gaps: Vec::new(),
             rows: Vec::new(),
             clean: None,
+            says_clean: false,
             since: None,
             sequence: 0,
             numbered: 0,
@@ -127,6 +130,7 @@ impl FoundLog {
             }
             self.next = self.geometry.page_of(at) + 1;
         }
+        self.says_clean = last.is_some_and(|(_, says_clean)| says_clean);
         if let Some((at, true)) = last
             && let Some((header, Record::Clean(complete, known))) =
                 self.read(chip, at, Some(newest.turn))?

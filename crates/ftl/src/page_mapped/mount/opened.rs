@@ -133,12 +133,13 @@ impl GoingOn {
         let log = found.log(chip, wanted);
         let is_exhausted = log.has_no_free_block();
         let checkpoint = (found.complete, found.numbered);
-        let state = (recovery.clean, how != Mount::Quick, chip.may_fade());
+        let clean = (found.says_clean, recovery.clean);
+        let state = (how != Mount::Quick, chip.may_fade());
         let base = pages.base.unwrap_or(0);
         let geometry = chip.geometry();
         Ok(Self {
             durability: Durability::mounted(programs, since, found.known, pages.unrecorded),
-            journal: Journal::mounted(summary, log, geometry, checkpoint, state, base),
+            journal: Journal::mounted(summary, log, geometry, checkpoint, clean, state, base),
             is_exhausted,
         })
     }
