@@ -284,12 +284,28 @@ fn the_default_device_follows_from_a_phones_trace_and_the_answer_says_so() {
     let (nexus5, acsl, msr) = (data("nexus5.csv"), data("acsl.csv"), data("msr.csv"));
     let (name, notes) = device(&[&nexus5]);
     assert_eq!(name.as_deref(), Some("emmc-5.1"));
-    assert!(notes.contains("a phone's trace, so the device is emmc-5.1; --device"), "{notes}");
+    let words = "recorded on a phone or a card, so the device is emmc-5.1; --device";
+    assert!(notes.contains(words), "{notes}");
     assert_eq!(device(&[&acsl]).0.as_deref(), Some("ufs-3.1"));
     assert_eq!(device(&[&data("biotracer.txt")]).0.as_deref(), Some("emmc-5.1"));
     let (name, notes) = device(&[&msr]);
     assert_eq!(name.as_deref(), Some("slc-generic"));
     assert!(!notes.contains("phone"), "{notes}");
+    // Linux numbers and names its eMMC chips and cards, in the traces of any tool.
+    let folder = folder();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name).display().to_string();
+        std::fs::write(&path, text).expect("written");
+        path
+    };
+    let ftrace = file("f", "dd-1 [0] .... 0.5: block_rq_issue: 179,8 W 0 () 2048 + 8 [dd]\n");
+    let iolog = file("i", "fio version 2 iolog\n/dev/mmcblk0 write 0 4096\n");
+    let csv = file("c", "time_s,op,offset,size,disk\n0.5,W,0,4096,mmcblk0p2\n");
+    let both = file("b", "time_s,op,offset,size,disk\n0.5,W,0,4096,mmcblk0\n1,W,0,512,sda\n");
+    for trace in [&ftrace, &iolog, &csv] {
+        assert_eq!(device(&[trace]).0.as_deref(), Some("emmc-5.1"), "{trace}");
+    }
+    assert_eq!(device(&[&both]).0.as_deref(), Some("slc-generic"));
     // Whoever names a device gets it, without a word.
     let (name, notes) = device(&[&nexus5, "--device", "tlc-generic"]);
     assert_eq!(name.as_deref(), Some("tlc-generic"));
@@ -299,7 +315,6 @@ fn the_default_device_follows_from_a_phones_trace_and_the_answer_says_so() {
     assert_eq!(name.as_deref(), Some("slc-generic"));
     assert!(notes.contains("simulated on slc-generic; --device emmc-5.1 is nearer"), "{notes}");
     // Our own files know what they were made from, whole and split, and so does standard input.
-    let folder = folder();
     let name = |name: &str| folder.path().join(name).display().to_string();
     let (tct, again, split) = (name("t.tct"), name("again.tct"), name("split"));
     done(&["trace", "convert", &nexus5, &tct]);

@@ -141,7 +141,7 @@ pub(crate) fn say_device(
         && device.profile.name != better
     {
         context.warn(&format!(
-            "{trace}: a phone's trace, simulated on {}; ‹device {better}› is nearer",
+            "{trace}: recorded on a phone or a card, simulated on {}; ‹device {better}› is nearer",
             device.profile.name
         ));
     }

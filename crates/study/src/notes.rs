@@ -90,7 +90,9 @@ pub fn default_device(trace: &str, name: &str, args: &SimulationArgs) -> Option<
 
 /// As above.
 pub fn of_device(trace: &str, name: &str) -> String {
-    format!("{trace}: a phone's trace, so the device is {name}; ‹device NAME› takes another")
+    format!(
+        "{trace}: recorded on a phone or a card, so the device is {name}; ‹device NAME› takes another"
+    )
 }
 
 /// `7` is 700 %.

@@ -65,10 +65,11 @@ pub fn with_device<T>(
     let mut seen = Seen { guess, warnings: Vec::new() };
     match &seen.guess {
         Some(guess) if guess.from.is_some() && guess.format.argument().is_some() => {
+            let columns = guess.columns();
+            let untimed = if columns.contains("time=") { "" } else { ", without times" };
             context.note(&format!(
-                "{}: columns were guessed from the header line; keep or correct them: {}",
+                "{}: columns were guessed from the header line{untimed}; keep or correct them: {columns}",
                 path.display(),
-                guess.columns()
             ))
         }
         Some(_) => context.info(&format!("{}: {}", path.display(), seen.describe())),

@@ -25,6 +25,9 @@ const CERTAIN: u8 = 100;
 /// Requests that two readings of a sample are compared by.
 const COMPARED: usize = 500;
 
+/// The profile of an eMMC chip.
+const EMMC: &str = "emmc-5.1";
+
 /// Bytes of the smallest sector.
 const SECTOR: u32 = 512;
 
@@ -167,13 +170,37 @@ fn read(
 ) -> Result<Vec<Request>, TraceError> {
     let mut text = sample.lines.join(&b'\n');
     text.push(b'\n');
-    let inputs = vec![Input::new(Path::new("sample"), Cursor::new(text))?];
-    let setup = Setup { inputs, argument: None, action: None, time_unit: None, contents: false };
     let (mut cx, mut requests) = (Context::new(sector, None, true), Vec::new());
-    for mut reader in format.open(setup)? {
-        reader.decode(&mut cx, &mut requests, COMPARED)?;
-    }
+    decode(text, format, &mut cx, &mut requests)?;
     Ok(requests)
+}
+
+fn decode(
+    begin: Vec<u8>,
+    format: &Format,
+    cx: &mut Context,
+    requests: &mut Vec<Request>,
+) -> Result<(), TraceError> {
+    let inputs = vec![Input::new(Path::new("sample"), Cursor::new(begin))?];
+    let setup = Setup { inputs, argument: None, action: None, time_unit: None, contents: false };
+    for mut reader in format.open(setup)? {
+        reader.decode(cx, requests, COMPARED)?;
+    }
+    Ok(())
+}
+
+/// The kind of device behind a trace that begins so, where all its disks have the number or the name that
+/// Linux gives to eMMC chips and cards.
+pub(crate) fn disks(begin: &[u8], format: &Format) -> Option<String> {
+    let (mut cx, mut requests) = (Context::new(None, None, true), Vec::new());
+    // The beginning may end within a record, after enough of them.
+    let _cut_off = decode(begin.to_vec(), format, &mut cx, &mut requests);
+    let names = cx.volumes.names();
+    let is_mmc = |name: &String| {
+        let name = name.strip_prefix("/dev/").unwrap_or(name);
+        ["mmcblk", "179:", "179,"].iter().any(|begin| name.starts_with(begin))
+    };
+    (!names.is_empty() && names.iter().all(is_mmc)).then(|| EMMC.to_owned())
 }
 
 /// The kind of file that this is, if it is one that cannot be read.

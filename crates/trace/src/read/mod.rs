@@ -208,7 +208,9 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
         None => detect::detect(&Sample::new(first.window()), first.path(), options)
             .map_err(|unknown| first.take_error().unwrap_or(unknown))?,
     };
-    Ok(Guess { device: recorded_on(first.window()), ..guess })
+    let device =
+        recorded_on(first.window()).or_else(|| detect::disks(first.window(), &guess.format));
+    Ok(Guess { device, ..guess })
 }
 
 /// Refuses to merge files of different formats when the format is a guess.

@@ -101,6 +101,7 @@ const SIZE: &[&str] = &[
     "bytecount",
     "sectors",
     "nsectors",
+    "nrsector",
     "nrsectors",
     "numsectors",
     "sectorcount",
@@ -130,12 +131,21 @@ const TIME_UNITS: &[(&str, &str)] = &[
     ("ps", "ps"),
     ("ns", "ns"),
     ("nsec", "ns"),
+    ("nsecs", "ns"),
+    ("nanos", "ns"),
     ("nanoseconds", "ns"),
     ("us", "us"),
+    // The micro sign, and the Greek letter.
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
     ("usec", "us"),
+    ("usecs", "us"),
+    ("micros", "us"),
     ("microseconds", "us"),
     ("ms", "ms"),
     ("msec", "ms"),
+    ("msecs", "ms"),
+    ("millis", "ms"),
     ("milliseconds", "ms"),
     ("s", "s"),
     ("sec", "s"),
@@ -186,6 +196,17 @@ impl Unclear {
         match self.example.as_str() {
             "" => self.others.to_owned(),
             example => format!("say which by ‹columns '{example}'›, with {}", self.others),
+        }
+    }
+
+    /// A header over rows that have another number of fields.
+    fn unlike(names: usize, fields: usize) -> Self {
+        Self {
+            what: format!("its header names {names} columns, and its rows have {fields} fields"),
+            example: String::new(),
+            others: "write decimals with a point, quote fields that contain separators, and name all columns",
+            unread: false,
+            twice: false,
         }
     }
 
@@ -254,12 +275,24 @@ fn under(sample: &Sample<'_>, at: usize, header: &[u8], time_unit: Option<TimeUn
     first(SEPARATORS.iter().map(|(word, separator)| {
         let names = cells(header, *separator);
         let rows: Vec<_> = lines.clone().map(|line| cells(line, *separator)).collect();
-        let alike = rows.iter().filter(|row| row.len() == names.len()).count();
-        if names.len() < 3 || alike * 10 < rows.len() * 9 {
+        let most_have = |fields: usize| {
+            rows.iter().filter(|row| row.len() == fields).count() * 10 >= rows.len() * 9
+        };
+        let known = Known { time_unit, ..Known::default() };
+        if names.len() < 3 {
             return Ok(None);
         }
+        if !most_have(names.len()) {
+            let fields = rows.first().map_or(0, Vec::len);
+            let is_by_byte = *separator != Separator::Blank;
+            let is_table = || !matches!(table(&names, &[], &[], &known), Ok(None));
+            return match is_by_byte && fields > 2 && most_have(fields) && is_table() {
+                true => Err(Unclear::unlike(names.len(), fields)),
+                false => Ok(None),
+            };
+        }
         let sep = if *word == "comma" { String::new() } else { format!("sep={word},") };
-        after(&sep, table(&names, &rows, &[], &Known { time_unit, ..Known::default() }))
+        after(&sep, table(&names, &rows, &[], &known))
     }))
 }
 
@@ -292,9 +325,16 @@ pub(crate) fn table(
     let names = &names[..names.len().min(MOST_COLUMNS)];
     let columns: Vec<_> = names.iter().map(|name| Name::of(name)).collect();
     let mut taken = Vec::new();
+    // A tool that has one table for all events leaves the columns of others empty.
+    let is_filled = |at: &usize| {
+        rows.is_empty()
+            || rows.iter().any(|row| row.get(*at).is_some_and(|value| !value.is_empty()))
+    };
+    let filled: Vec<_> = (0..columns.len()).filter(is_filled).collect();
     let mut find = |known: &[&str], units: &[(&'static str, &str)]| {
         let at = known.iter().find_map(|&word| {
-            (0..columns.len()).find(|at| !taken.contains(at) && columns[*at].is(word, units))
+            let mut free = filled.iter().copied().filter(|at| !taken.contains(at));
+            free.find(|at| columns[*at].is(word, units))
         })?;
         taken.push(at);
         Some(at)
@@ -303,6 +343,8 @@ pub(crate) fn table(
     let (offset, size) = (find(OFFSET, SIZE_UNITS), find(SIZE, SIZE_UNITS));
     let volume = find(VOLUME, &[]);
     let (Some(offset), Some(size)) = (offset, size) else { return Ok(None) };
+    let timed = |at: &usize| time.is_none() && !taken.contains(at) && columns[*at].begins_as_time();
+    let strange = filled.iter().copied().find(timed);
     let values = |at: usize| -> Vec<&str> {
         rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect()
     };
@@ -367,6 +409,14 @@ pub(crate) fn table(
                     format!("columns {} and {} are both named {:?}", at + 1, other + 1, names[at]);
                 (what, "the number of the other column in its place", false)
             }
+            _ if from.may_be_pages(&length, told_units) => (
+                format!(
+                    "column {} may count sectors of 512 bytes or blocks of 4 KiB",
+                    quoted(offset)
+                ),
+                "4k in place of its sectors where it counts blocks",
+                false,
+            ),
             _ if told_units.is_none() => (
                 format!(
                     "columns {} and {} may count bytes or sectors",
@@ -387,17 +437,26 @@ pub(crate) fn table(
         tells_time: true,
         tells_places: tells(offset) && tells(size),
     };
+    let written = |at: usize, unit: &str, marks: &str| {
+        let unit = if unit.is_empty() { String::new() } else { format!(":{unit}") };
+        format!("time={}{unit},{op_key}{places}{marks}", reference(names, at))
+    };
     let Some(at) = time else {
         let text = format!("{op_key}{places}{}", marks.key());
         if let Some(unclear) = unclear(&text) {
             return Err(unclear);
         }
+        if let Some(at) = strange {
+            return Err(Unclear {
+                what: format!("column {} may be the time, of an unknown unit", quoted(at)),
+                example: written(at, "us", marks.key()),
+                others: "ns, ms or s in place of us, or without it",
+                unread: false,
+                twice: false,
+            });
+        }
         found.text = text;
         return Ok(Some(found));
-    };
-    let written = |unit: &str, marks: &str| {
-        let unit = if unit.is_empty() { String::new() } else { format!(":{unit}") };
-        format!("time={}{unit},{op_key}{places}{marks}", reference(names, at))
     };
     let own = units.get(at).copied().flatten().map(|unit| unit.to_string());
     let named = || columns[at].unit(TIME_UNITS).map(str::to_owned);
@@ -433,7 +492,7 @@ pub(crate) fn table(
                         names[at],
                         shown()
                     ),
-                    example: written("us", marks.key()),
+                    example: written(at, "us", marks.key()),
                     others: "ns, ms or s in place of us",
                     unread,
                     twice: false,
@@ -448,13 +507,13 @@ pub(crate) fn table(
                 names[at],
                 values(at).into_iter().find(|value| value.contains(',')).unwrap_or_default()
             ),
-            example: written(&unit, Marks::Comma.key()),
+            example: written(at, &unit, Marks::Comma.key()),
             others: "decimal=point for thousands",
             unread: false,
             twice: false,
         });
     }
-    found.text = written(&unit, marks.key());
+    found.text = written(at, &unit, marks.key());
     match unclear(&found.text) {
         Some(unclear) => Err(unclear),
         None => Ok(Some(found)),
@@ -532,11 +591,13 @@ fn reference(names: &[String], at: usize) -> String {
     }
 }
 
-/// The words of a column's name: `IOSize(bytes)` is io, size, bytes.
-struct Name(Vec<String>);
+/// The words of a column's name: `IOSize(bytes)` is io, size, bytes. From the second number on they are the name
+/// itself, where a tool that has one table for all its events puts the event and a point before it.
+struct Name(Vec<String>, usize);
 
 impl Name {
     fn of(text: &str) -> Self {
+        let mut own = 0;
         let mut words: Vec<String> = Vec::new();
         let mut before = ' ';
         let characters: Vec<char> = text.chars().collect();
@@ -552,16 +613,28 @@ impl Name {
                     _ => words.push(c.to_lowercase().collect()),
                 }
             }
+            if c == '.' {
+                own = words.len();
+            }
             before = c;
         }
-        Self(words)
+        Self(words, own)
     }
 
     /// Whether it is a known one, with or without one of these units behind it.
     fn is(&self, known: &str, units: &[(&'static str, &str)]) -> bool {
-        let whole = self.0.concat();
-        let without = self.unit_at_end(units).and_then(|word| whole.strip_suffix(word));
-        whole == known || without == Some(known)
+        [0, self.1].into_iter().any(|from| {
+            let whole = self.0[from..].concat();
+            let without = self.unit_at_end(units).and_then(|word| whole.strip_suffix(word));
+            whole == known || without == Some(known)
+        })
+    }
+
+    /// Whether it is a time with something behind it that is no unit.
+    fn begins_as_time(&self) -> bool {
+        let own = &self.0[self.1..];
+        let first = own.first().map_or("", String::as_str);
+        own.len() > 1 && ["timestamp", "time", "ts", "datetime", "date"].contains(&first)
     }
 
     /// The unit that its last words are: capitals part `KiB` in two.
@@ -650,6 +723,12 @@ struct Place {
     as_bytes: bool,
     /// All are as many sectors as pages of 4 KiB have, and some less than a sector of bytes.
     as_sectors: bool,
+    /// Its name counts blocks, which may be no sectors.
+    counts_blocks: bool,
+    /// All are multiples of a page of 4 KiB.
+    as_pages: bool,
+    /// Places within a page that sectors of these numbers have.
+    within_page: u8,
 }
 
 impl Place {
@@ -671,8 +750,8 @@ impl Place {
         let is_unread = numbers.len() * 2 < filled().count();
         // -1, the place of flushes.
         numbers.retain(|number| *number != u64::MAX);
-        let counts = |word: &String| matches!(word.as_str(), "lbn" | "lsn" | "blkno");
-        let counted = || name.0.iter().any(counts).then_some("sectors");
+        let has = |words: &[&str]| name.0.iter().any(|word| words.contains(&word.as_str()));
+        let counted = || has(&["lbn", "lsn", "blkno"]).then_some("sectors");
         Self {
             is_hex,
             is_unread,
@@ -681,15 +760,24 @@ impl Place {
                 || numbers.iter().any(|number| *number > 1 << 40),
             as_sectors: numbers.iter().all(|number| number.is_multiple_of(8))
                 && numbers.iter().any(|number| *number < 512),
+            counts_blocks: has(&["lba", "lbn", "blkno", "block", "startblock", "blocknumber"]),
+            as_pages: numbers.iter().all(|number| number.is_multiple_of(4096)),
+            within_page: numbers.iter().fold(0, |seen, number| seen | 1 << (number % 8)),
         }
+    }
+
+    /// Whether whole pages are written to what would be odd places in pages if these were sectors.
+    fn may_be_pages(&self, length: &Self, units: Option<[&'static str; 2]>) -> bool {
+        let is_mixed = self.counts_blocks && self.within_page.count_ones() > 1;
+        is_mixed && length.as_pages && units == Some(["sectors", "bytes"])
     }
 
     /// The units of offsets and sizes; none where they may be bytes or sectors.
     fn units(from: &Self, length: &Self) -> Option<[&'static str; 2]> {
         let by_value = match (from.as_bytes, length.as_bytes) {
             (true, true) => Some(["bytes", "bytes"]),
-            // No block device is written in whole sectors from within one.
-            (false, true) => Some(["sectors", "bytes"]),
+            // No block device is written in whole sectors from within one, but files are.
+            (false, true) if from.counts_blocks => Some(["sectors", "bytes"]),
             (false, false) if length.as_sectors => Some(["sectors", "sectors"]),
             _ => None,
         };
@@ -701,7 +789,10 @@ impl Place {
                 Some([from, unit(length)])
             }
             (Some(_), None) => None,
-            (None, Some(length)) => Some([unit(from), length]),
+            (None, Some(length)) if from.as_bytes || from.counts_blocks => {
+                Some([unit(from), length])
+            }
+            (None, Some(_)) => None,
             (None, None) => by_value,
         }
     }

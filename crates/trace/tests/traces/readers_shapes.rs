@@ -666,6 +666,35 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
             of("columns:time=ts_us:us,op=op,offset=offset,size=size"),
             (100_000, Write, 100, 3000),
         ),
+        // Files are written at any byte, and devices are not; blocks of some devices are no sectors.
+        (
+            "ts_us,op,offset,size\n100,W,1000,4096\n200,R,2000,4096\n",
+            "columns \"offset\" (1000, 2000) and \"size\" (4096, 4096) may count bytes or sectors",
+            of("columns:time=ts_us:us,op=op,offset=offset,size=size"),
+            (100_000, Write, 1000, 4096),
+        ),
+        (
+            "ts_us,op,lba,size\n100,W,1001,8192\n200,R,1003,4096\n",
+            "column \"lba\" (1001, 1003) may count sectors of 512 bytes or blocks of 4 KiB; say which by ‹columns \
+             'time=ts_us:us,op=op,offset=lba:sectors,size=size:bytes'›, with 4k in place of its sectors",
+            of("columns:time=ts_us:us,op=op,offset=lba:4k,size=size"),
+            (100_000, Write, 1001 << 12, 8192),
+        ),
+        // A time of which the unit is unknown is not left out.
+        (
+            "time_ticks,op,lba,size\n100,W,8,4096\n200,R,16,4096\n",
+            "column \"time_ticks\" (100, 200) may be the time, of an unknown unit; say which by ‹columns \
+             'time=time_ticks:us,op=op,offset=lba:sectors,size=size:bytes'›, with ns, ms or s in place of us",
+            of("columns:time=time_ticks:ms,op=op,offset=lba:sectors,size=size"),
+            (100 * MS, Write, 4096, 4096),
+        ),
+        // A decimal comma between columns that commas part: not the five fields of another format.
+        (
+            "timestamp,op,offset,size\n0,5,W,4096,8192\n1,25,R,0,4096\n",
+            "its header names 4 columns, and its rows have 5 fields; write decimals with a point",
+            of("k5cloud"),
+            (5 * S, Write, 4096, 8192),
+        ),
         // Two columns of one name.
         (
             "ts_us,op,offset,size,Size\n100,W,4096,512,1\n200,R,8192,1024,2\n",
@@ -698,6 +727,19 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
              (3/1/2026 12:30:05 PM); write them so, or as numbers",
         ),
         ("{\"ts\":100,\"op\":\"W\",\"offset\":4096}\n", "this is JSON, whose keys no format tells"),
+        (
+            "# tracer: nop\n kworker/8:0H-80 [008] ..... 89.106063: ufshcd_command: send_req: 0:0:0:4: tag: 10, \
+             size: 524288, IS: 0, LBA: 1085538, opcode: 0x8a (WRITE_16)\n",
+            "these are a driver's events, which do not say how large their blocks are; record those of the block layer",
+        ),
+        (
+            "Linux 6.1 (host)\n\nDevice  r/s  rkB/s  w/s  wkB/s  %util\nsda  1.00  4.00  2.00  8.00  0.10\n",
+            "these are counters of disks, as of iostat and /proc/diskstats, and not requests",
+        ),
+        (
+            " 259 0 nvme1n1 231544 7 8254881 83306 713011 263473 18267876 1060882 0 10721680 11021360 0 0 0 0\n",
+            "these are counters of disks",
+        ),
     ] {
         let refused = refusal(text.as_bytes());
         assert!(refused.contains(said), "{refused}");
@@ -714,6 +756,18 @@ fn units_in_brackets_times_of_day_and_words_with_flags_are_read() {
     let text = "Timestamp (us);Operation;Offset (sectors);Size (KiB)\n100;WRITE_FUA;8;4\n200;Read-ahead;0;8\n";
     let expected = [(100_000, Write, 4096, 4096), (200_000, Read, 0, 8192)];
     assert_eq!(read_rows(text, ""), expected);
+    for unit in ["\u{b5}s", "\u{3bc}s", "usecs", "micros"] {
+        let text = format!("time ({unit});op;LBA;sectors\n1000;W;8;8\n2000;R;16;8\n");
+        let expected = [(MS, Write, 4096, 4096), (2 * MS, Read, 8192, 4096)];
+        assert_eq!(read_rows(&text, ""), expected, "{unit}");
+    }
+    // A tool with one table for all its events names them before a point, and leaves columns of others empty.
+    let text = "device.id,file.offset,file.size,header.timestamp_ns,io.lba,io.len,io.operation\n\
+                7,,,1000,2210402464,256,Write\n7,,,2000,2210402720,8,Read\n";
+    let (read, volumes, _) = rows(text.as_bytes(), "");
+    let expected =
+        [(1000, Write, 2_210_402_464 * 512, 256 * 512), (2000, Read, 2_210_402_720 * 512, 4096)];
+    assert_eq!((&read[..], &volumes[..]), (&expected[..], &["7".to_owned()][..]));
     let (read, _, said) = rows(
         b"time,op,offset,size\n23:59:59.5,W,4096,4096\n23:59:59.9,UNMAP,8192,4096\n00:00:00.1,datasync,0,0\n",
         "",

@@ -10,7 +10,7 @@ use crate::{
     read::{
         action::Action,
         context::Context,
-        entry::{Entry, Special},
+        entry::{Entry, Refused, Special},
         fault::{Fault, Parsed},
         fields::{Field, request},
         input::Input,
@@ -42,6 +42,23 @@ pub(super) const ENTRY: Entry = Entry {
             Ftrace { action, name: Finder::new(event(action)) }
         })
     },
+};
+
+/// Events of drivers: their blocks are sectors or what the device takes for blocks, by kernel and driver.
+pub(super) const OF_DRIVERS: Refused = Refused {
+    detect: |sample| {
+        const EVENTS: [&[u8]; 5] = [
+            b"ufshcd_command: ",
+            b"nvme_setup_cmd: ",
+            b"mmc_blk_rw_start: ",
+            b"mmc_request_start: ",
+            b"scsi_dispatch_cmd_start: ",
+        ];
+        let has = |line: &&[u8]| EVENTS.iter().any(|name| memmem::find(line, name).is_some());
+        sample.lines.iter().any(has)
+    },
+    what: "these are a driver's events, which do not say how large their blocks are",
+    remedy: "record those of the block layer, as `trace-cmd record -e block:block_rq_issue` does",
 };
 
 /// The action to take, judged by the first lines.

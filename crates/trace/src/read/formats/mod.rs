@@ -10,6 +10,7 @@ mod blkreplay;
 mod blktrace;
 mod cache_traces;
 mod columns;
+mod counters;
 mod csv;
 mod diskmon;
 mod disksim;
@@ -94,6 +95,8 @@ pub(super) static REFUSED: &[Refused] = &[
     utf16::UTF16,
     json::JSON,
     biosnoop::BPFTRACE,
+    ftrace::OF_DRIVERS,
+    counters::COUNTERS,
     #[cfg(not(feature = "tables"))]
     columns::TABLE_REFUSED,
     #[cfg(not(feature = "usb-captures"))]
