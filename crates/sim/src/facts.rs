@@ -199,8 +199,9 @@ impl Facts<'_> {
             host_bytes: self.host_bytes(),
             more_programs: result::more_programs(self),
             logical_bytes: self.logical_bytes(),
-            elapsed_ns: self.measured.elapsed_ns,
+            elapsed_ns: self.measured.elapsed_ns.saturating_sub(self.measured.late_ns),
             arrivals_ns: self.measured.last_arrival_ns,
+            requests: self.measured.requests,
             daily_writes: self.job.daily_writes,
         }
     }

@@ -7,6 +7,9 @@
 /// How many times as long as the trace a device may be busy before it is overloaded.
 const OVERLOADED: f64 = 1.05;
 
+/// Requests that may be left at the last arrival, as many as a host queues: a short burst is no overload.
+const QUEUED: f64 = 32.0;
+
 /// The warranty over which drive writes per day are counted.
 const WARRANTY_DAYS: f64 = 5.0 * 365.25;
 
@@ -28,10 +31,12 @@ pub(crate) struct Life<'a> {
     pub host_bytes: u64,
     /// Bytes the device exports.
     pub logical_bytes: u64,
-    /// What the run took.
+    /// What the run took, without what it waited for at first.
     pub elapsed_ns: u64,
     /// The last arrival, where requests arrive.
     pub arrivals_ns: Option<u64>,
+    /// Requests of the run.
+    pub requests: u64,
     /// Bytes a day that the user reckons with.
     pub daily_writes: Option<u64>,
 }
@@ -106,7 +111,9 @@ impl Life<'_> {
 
     /// Whether the device cannot keep up with them.
     pub(crate) fn overloaded(&self) -> bool {
-        self.time_factor().is_some_and(|factor| factor > OVERLOADED)
+        // At the pace of the run so many were served after the last arrival.
+        let left = |factor: f64| (1.0 - 1.0 / factor) * self.requests as f64;
+        self.time_factor().is_some_and(|factor| factor > OVERLOADED && left(factor) > QUEUED)
     }
 }
 
@@ -126,6 +133,7 @@ mod tests {
             logical_bytes: 4_000_000_000,
             elapsed_ns: DAY,
             arrivals_ns: Some(DAY),
+            requests: 1_000_000,
             daily_writes: None,
         }
     }
@@ -177,6 +185,9 @@ mod tests {
         assert!(late.overloaded() && late.time_factor() == Some(3.0));
         assert_eq!(late.years(), life(&erases).years());
         assert!(!life(&erases).overloaded());
+        // Two thirds of the requests were left at the last arrival: a queue where they are few.
+        let of = |requests| Life { requests, elapsed_ns: 3 * DAY, ..life(&erases) };
+        assert!(!of(2).overloaded() && !of(48).overloaded() && of(49).overloaded());
     }
 
     #[test]

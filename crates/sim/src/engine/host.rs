@@ -62,6 +62,8 @@ pub(crate) struct Host<'a> {
     pub(super) answered_ns: u64,
     /// Where statistics begin.
     pub(super) start_ns: u64,
+    /// How long the device was still busy then with what came before.
+    pub(super) late_ns: u64,
     pub(super) last_arrival: u64,
     /// How much later requests come than the trace says: the host waits for what prepares the device.
     pub(super) shift: u64,
@@ -108,6 +110,7 @@ impl<'a> Host<'a> {
             done_ns: 0,
             answered_ns: 0,
             start_ns: 0,
+            late_ns: 0,
             last_arrival: 0,
             shift: 0,
             now: 0,
@@ -133,6 +136,7 @@ impl<'a> Host<'a> {
         // A flush is not recorded: nothing is being answered.
         self.answer.op = Op::Flush;
         self.start_ns = if self.arrivals { self.last_arrival } else { self.done_ns };
+        self.late_ns = self.done_ns.saturating_sub(self.start_ns);
     }
 
     /// Counts what was asked for; a device that wears out ends amid a batch.

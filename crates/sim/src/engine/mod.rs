@@ -38,6 +38,8 @@ pub(crate) struct Measured {
     pub read: ResponseTimes,
     pub application: Application,
     pub elapsed_ns: u64,
+    /// How much of it went to what was asked before the statistics began.
+    pub late_ns: u64,
     /// How well the idle policy foretold the silence between requests.
     pub predictions: Predictions,
     /// The last arrival, where requests arrive.
@@ -216,6 +218,7 @@ impl<'a> Engine<'a> {
             flushes: self.host.flushes,
             bytes_written: self.host.bytes_written,
             elapsed_ns: since(self.host.done_ns),
+            late_ns: self.host.late_ns,
             last_arrival_ns: self.host.arrivals.then_some(since(self.host.last_arrival)),
             application: self.host.application(),
             predictions: self.host.predictions,

@@ -8,11 +8,19 @@ use crate::common::{job, policy};
 const MIB: u64 = 1 << 20;
 
 fn settled(bytes: u64, arrivals: bool, change: impl Fn(&mut Job<'_>)) -> RunResult {
+    settled_every(arrivals.then_some(20_000_000), bytes, change)
+}
+
+fn settled_every(
+    interarrival_ns: Option<u64>,
+    bytes: u64,
+    change: impl Fn(&mut Job<'_>),
+) -> RunResult {
     let workload = Workload {
         spec: "uniform".parse().expect("a workload"),
         bytes: Some(bytes),
         request_bytes: None,
-        interarrival_ns: arrivals.then_some(20_000_000),
+        interarrival_ns,
         read_share: 0.0,
     };
     let shape = Overrides { capacity: Some(16 * MIB), ..Default::default() };
@@ -54,6 +62,13 @@ fn a_run_that_settles_has_the_statistics_of_its_last_pass() {
         let expected = if arrivals { pages * 20_000.0 } else { run.elapsed_us };
         assert!((run.elapsed_us / expected - 1.0).abs() < 0.2, "{}", run.elapsed_us);
     }
+    // A device that cannot keep up begins the last pass late, which is no work of that pass.
+    let settles = |job: &mut Job<'_>| job.settle = Some(20);
+    let late = settled_every(Some(20_000), 10 * MIB, settles);
+    let needs =
+        late.lifetime.time_factor.expect("arrivals") * late.trace.arrivals_us.expect("arrivals");
+    let own = settled(10 * MIB, false, settles).elapsed_us;
+    assert!(late.lifetime.overloaded && (needs / own - 1.0).abs() < 0.2, "{needs} beside {own}");
     // Two passes are too few, and the result says so.
     let two = settled(4 * MIB, false, |job| job.settle = Some(2));
     let told = two.settled.expect("it erased");
