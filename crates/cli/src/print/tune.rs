@@ -11,8 +11,10 @@ use super::{
     table::{Figures, MARK, heading, wrap},
 };
 
-/// Characters in a line of a policy and its parameters.
+/// Characters in a line of a policy and its parameters, at least.
 const LABEL: usize = 30;
+/// Characters that the figures beside it take.
+const BESIDE: usize = 50;
 /// Members of the front that are shown.
 const SHOWN: usize = 12;
 
@@ -20,7 +22,7 @@ const SHOWN: usize = 12;
 pub fn show(tuned: &Tuned, aim: &'static Metric, width: usize, markdown: bool) -> String {
     let title = |text: &str| if markdown { format!("{text}\n\n") } else { heading(text) + "\n" };
     let table = |all: &[&Tried]| {
-        let table = rows(all, tuned, aim);
+        let table = rows(all, tuned, aim, width);
         if markdown { table.markdown() } else { table.finish(None) + "\n" }
     };
     let mut chosen = vec![&tuned.best];
@@ -76,7 +78,7 @@ pub fn volumes(found: &[OfVolume], aim: &'static Metric, width: usize, markdown:
         let gain =
             gain.map_or_else(|| NONE.into(), |(best, before)| number::excess(before / best - 1.0));
         let (figure, comes) = (shown(best), shown(before));
-        table.row([one.volume.clone(), label(&tuned.best), figure, comes, gain + " "]);
+        table.row([one.volume.clone(), label(&tuned.best, width), figure, comes, gain + " "]);
         let base = tuned.best.policy.split('(').next().unwrap_or_default();
         match chosen.iter_mut().find(|(policy, _)| *policy == base) {
             Some((_, count)) => *count += 1,
@@ -102,7 +104,7 @@ pub fn volumes(found: &[OfVolume], aim: &'static Metric, width: usize, markdown:
     text + &wrap(&answer, width) + "\n"
 }
 
-fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric) -> Figures {
+fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric, width: usize) -> Figures {
     let name = if aim.header.is_empty() { &aim.key } else { &aim.header };
     let is_wa = aim.key == "write_amplification";
     let mut header = vec!["policy".to_owned(), format!("{name},\nsearched"), "on the\nrest".into()];
@@ -119,7 +121,7 @@ fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric) -> Figures {
             metric::find(key).map_or_else(String::new, |metric| shown(metric.look.format, value))
         };
         let is_best = tried.command == tuned.best.command;
-        let label = label(tried);
+        let label = label(tried, width);
         let mut cells = vec![match is_best {
             true => Cell::new(format!("{label} {MARK}")).add_attribute(Attribute::Bold),
             false => Cell::new(label),
@@ -140,9 +142,9 @@ fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric) -> Figures {
 }
 
 /// A policy with what was chosen beside it, a line each.
-fn label(tried: &Tried) -> String {
+fn label(tried: &Tried, width: usize) -> String {
     let settings = tried.settings.iter().map(|(option, value)| format!("{option} {value}"));
-    let policy = wrap(&tried.policy, LABEL).trim_end().to_owned();
+    let policy = wrap(&tried.policy, width.saturating_sub(BESIDE).max(LABEL)).trim_end().to_owned();
     [policy].into_iter().chain(settings).collect::<Vec<_>>().join("\n")
 }
 

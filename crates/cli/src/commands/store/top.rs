@@ -78,10 +78,12 @@ impl Chip {
         if self.last.is_some() {
             let p99 = percentile(now, last, "write", 0.99);
             let wa = if host > 0.0 { (host + copied) / host } else { 0.0 };
+            // Where nothing was written there is no such figure.
+            let of_writes = |n: f64, digits| if n > 0.0 { shown(n, digits) } else { "–".into() };
             let [amplification, writes, response] = &mut self.panel.courses[..] else { return };
-            amplification.add(wa, shown(wa, 2));
+            amplification.add(wa, of_writes(wa, 2));
             writes.add(host / seconds, number::grouped((host / seconds) as u64));
-            response.add(p99, shown(p99, 0));
+            response.add(p99, of_writes(p99, 0));
         }
         let grouped = |path| number::grouped(count(now, path));
         self.panel.name = format!(
