@@ -657,6 +657,16 @@ impl Name {
     }
 }
 
+/// Clocks that count from 1970 or 1601: their unit, how far they are in our years, and how long pauses between
+/// requests are on average at most. An uptime in a smaller unit comes as far, and pauses longer.
+const EPOCHS: [(&str, f64, f64, f64); 5] = [
+    ("s", 1.1e9, 2.05e9, 10.0),
+    ("ms", 1.1e12, 2.05e12, 1e3),
+    ("us", 1.1e15, 2.05e15, 1e6),
+    ("100ns", 1.2e17, 1.47e17, f64::INFINITY),
+    ("ns", 1e18, 3e18, f64::INFINITY),
+];
+
 /// The unit of times, where the values show it: dates and times of day have none, and a clock that counts from 1970 or 1601 is as
 /// far as it is today. Fractions are those of seconds.
 fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
@@ -664,15 +674,17 @@ fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     if dates::unix_ns(first.as_bytes()).or_else(|| dates::of_day_ns(first.as_bytes())).is_some() {
         return Some("");
     }
-    let from =
-        values.iter().find_map(|value| value.parse::<f64>().ok().filter(|it| it.is_finite()))?;
-    // From 2001 to 2065.
-    let epochs = [("s", 1e9), ("ms", 1e12), ("us", 1e15), ("100ns", 1.2e17), ("ns", 1e18)];
-    let is_epoch =
-        |since: f64| (since..if since == 1.2e17 { 1.47e17 } else { 3.0 * since }).contains(&from);
-    let epoch = epochs.into_iter().find(|(_, since)| is_epoch(*since));
+    let numbers: Vec<f64> = values
+        .iter()
+        .filter_map(|value| value.parse::<f64>().ok().filter(|it| it.is_finite()))
+        .collect();
+    let from = *numbers.first()?;
+    let epoch = EPOCHS.iter().find(|(_, since, until, _)| (*since..*until).contains(&from));
     let is_fraction = || values.iter().any(|value| value.contains('.'));
-    epoch.map(|(unit, _)| unit).or_else(|| is_fraction().then_some("s"))
+    let Some((unit, _, _, pause)) = epoch else { return is_fraction().then_some("s") };
+    let span = numbers.iter().fold(0.0_f64, |span, time| span.max((time - from).abs()));
+    let is_likely = span <= pause * numbers.len() as f64 || *unit == "s" && is_fraction();
+    is_likely.then_some(*unit)
 }
 
 /// Of so many rows one may have no operation: a line under the table, a bad one.

@@ -441,6 +441,16 @@ fn an_ambiguous_unit_of_time_is_refused_with_the_option_to_give() {
         let text = format!("time,op,lba,size\n{first},W,8,4096\n");
         assert_eq!(read_rows(&text, ""), [(ns, Write, 4096, 4096)], "{first}");
     }
+    // Nanoseconds or microseconds since a machine was started come as far, with long pauses.
+    for (first, second) in [
+        (1_234_567_890_123_u64, 1_234_577_890_123_u64),
+        (1_234_567_890_123_456, 1_234_567_900_123_456),
+        (1_234_567_890, 1_234_577_890),
+    ] {
+        let text = format!("ts,op,lba,size\n{first},W,8,4096\n{second},W,16,4096\n");
+        let said = refusal(text.as_bytes());
+        assert!(said.contains("the times in column \"ts\" may be of any unit"), "{said}");
+    }
 }
 
 #[test]
