@@ -9,6 +9,9 @@ use plotters::coord::{
 
 use crate::show;
 
+/// Ticks below which an axis tells no scale.
+const FEWEST: usize = 3;
+
 /// Ticks of a logarithmic axis of few decades.
 const WITHIN_A_DECADE: [f64; 3] = [1.0, 2.0, 5.0];
 
@@ -56,6 +59,19 @@ pub(crate) fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let powers = (low.floor() as i32..=high.ceil() as i32).filter(|power| power % step == 0);
     let within: &[f64] = if decades < 2.0 { &WITHIN_A_DECADE } else { &WITHIN_A_DECADE[..1] };
     let all = powers.flat_map(|power| within.iter().map(move |x| f64::from(power) + x.log10()));
+    let found: Vec<f64> = all.filter(|place| (low..=high).contains(place)).collect();
+    if found.len() < FEWEST { even_ticks(low, high) } else { found }
+}
+
+/// Places of even steps of numbers, for a part of a decade.
+fn even_ticks(low: f64, high: f64) -> Vec<f64> {
+    let (from, to) = (10_f64.powf(low), 10_f64.powf(high));
+    let wanted = (to - from) / 4.0;
+    let power = 10_f64.powf(wanted.log10().floor());
+    let step = WITHIN_A_DECADE.into_iter().rev().map(|x| x * power).find(|step| *step <= wanted);
+    let step = step.unwrap_or(power);
+    let first = (from / step).ceil() as i64;
+    let all = (first..first + 12).map(|n| (n as f64 * step).log10());
     all.filter(|place| (low..=high).contains(place)).collect()
 }
 
@@ -98,6 +114,19 @@ mod tests {
         assert_eq!(ticks(1.0, 60.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
         assert_eq!(ticks(9.0, 20_000.0), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!(ticks(1.0, 1e30).len() < 10);
+        let near = |low: f64, high: f64| -> Vec<String> {
+            let places = log_ticks(low.log10(), high.log10());
+            places.into_iter().map(|place| tick(10_f64.powf(place))).collect()
+        };
+        assert_eq!(near(0.98, 1.75), ["1", "1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]);
+        assert_eq!(
+            near(1.04, 1.06),
+            ["1.040", "1.045", "1.050", "1.055", "1.060"].map(|t| t.trim_end_matches('0'))
+        );
+        assert_eq!(
+            near(300.0, 480.0),
+            ["320", "340", "360", "380", "400", "420", "440", "460", "480"]
+        );
         let near = [0.0, 0.2, 0.5, 1.0].to_vec();
         assert_eq!(apart(near, |_, _| 0.3), [0.0, 0.5, 1.0]);
     }

@@ -164,6 +164,8 @@ fn over_time(ran: &[Ran<'_>], oracle: Option<&History>, run: &RunResult) -> Char
     };
     let history = |ran: &Ran<'_>| Some(ran.series(points(ran.row.history.as_ref()?)));
     let mut series: Vec<_> = ran.iter().filter_map(history).collect();
+    // Where the oracle is one of the policies it has its line.
+    let oracle = oracle.filter(|_| series.iter().all(|series| series.name != "oracle"));
     series.extend(
         oracle
             .map(|history| Series { colour: Some(GREY), ..Series::new("oracle", points(history)) }),

@@ -429,6 +429,13 @@ impl<'a> Study<'a> {
         let (Some((low, least)), Some((high, most))) = (least, most) else {
             return vec!["No simulation wrote anything.".into()];
         };
+        if are_one(*least, *most) {
+            return vec![format!(
+                "Of {}, none differs from another by more than 1 %: write amplification is {}.",
+                number::counted(known.len() as u64, "combination"),
+                show(*least)
+            )];
+        }
         vec![format!(
             "Of {}, the least write amplification is {}, with {}; the greatest is {}, with {}.",
             number::counted(known.len() as u64, "combination"),
@@ -530,6 +537,11 @@ fn guides(mut bent: Vec<(f64, &str)>, curves: usize, axis: &Axis) -> Vec<Guide> 
     bent.chunk_by(|a, b| a.0 == b.0).take(MARKED).filter_map(guide).collect()
 }
 
+/// Whether two figures are one, for all that matters.
+fn are_one(a: f64, b: f64) -> bool {
+    (a - b).abs() <= thermocline_sim::answer::IRRELEVANT * a.abs().max(b.abs())
+}
+
 /// The place furthest from the line between the ends of a curve that falls or rises ever less, if it is far
 /// enough to be seen.
 fn knee(points: &[Point], log: bool) -> Option<f64> {
@@ -538,7 +550,7 @@ fn knee(points: &[Point], log: bool) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let place = |x: f64| if log { x.ln() } else { x };
     let (width, height) = (place(last.x) - place(first.x), last.y - first.y);
-    if points.len() < FEWEST || width == 0.0 || height == 0.0 {
+    if points.len() < FEWEST || width == 0.0 || are_one(first.y, last.y) {
         return None;
     }
     let ahead =
@@ -631,7 +643,7 @@ mod tests {
         assert_eq!(knee(&curve(&[4.0, 2.0, 1.2, 1.1, 1.0]), false), Some(2.0));
         assert_eq!(knee(&curve(&[4.0, 3.0, 2.0, 1.0]), false), None, "a straight line");
         assert_eq!(knee(&curve(&[4.0, 1.1, 1.0]), false), None, "too few to say");
-        assert_eq!(knee(&curve(&[1.0; 5]), false), None, "a level line");
+        assert_eq!(knee(&curve(&[1.004, 1.001, 1.0, 1.0, 1.0]), false), None, "a level line");
     }
 
     #[test]
@@ -668,5 +680,17 @@ mod tests {
             }
         }
         assert_eq!(charts(&cells[12..], None)[0].plot.kind, Kind::Heat);
+        // The best of equals is none.
+        assert_eq!(
+            Study::of(&cells[12..]).extremes(),
+            [
+                "Of 9 combinations, none differs from another by more than 1 %: write amplification is 2.000."
+            ]
+        );
+        let said = Study::of(&cells[..12]).extremes();
+        assert!(
+            said[0].starts_with("Of 6 combinations, the least write amplification is 1.100, with"),
+            "{said:?}"
+        );
     }
 }

@@ -19,6 +19,9 @@ use crate::{
 /// Guides.
 const GUIDE: RGBColor = RGBColor(110, 110, 110);
 
+/// The share by which cells may differ without a meaning.
+const LEVEL: f64 = 0.01;
+
 /// Cells, from few to many: one hue, ever darker.
 const HEAT: [RGBColor; 6] = [
     RGBColor(222, 235, 247),
@@ -162,13 +165,18 @@ pub(super) fn dots(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Res
     Ok(())
 }
 
-/// The numbers at which shades begin: even steps, or of the logarithm where cells differ much.
+/// The numbers at which shades begin: even steps, or of the logarithm where cells differ much; one shade where they
+/// differ by nothing that matters.
 pub(super) fn scale(plot: &Plot) -> Vec<(f64, Colour)> {
     let near = || plot.within.into_iter().flatten();
     let all = || plot.points().map(|point| point.z).chain(near()).filter(|z| *z > 0.0);
     let (least, most) = all().fold((f64::MAX, 0.0_f64), |(l, m), z| (l.min(z), m.max(z)));
     if most == 0.0 {
         return Vec::new();
+    }
+    if most - least <= LEVEL * most {
+        let RGBColor(r, g, b) = HEAT[0];
+        return vec![(least, Colour(r, g, b))];
     }
     let steps = HEAT.len() as f64;
     let begin = |step: usize| match most > 20.0 * least {

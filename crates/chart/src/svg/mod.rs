@@ -426,7 +426,12 @@ mod tests {
             z_title: "a figure with a rather long name, in its unit".into(),
             ..Plot::new(Kind::Heat, "x", "y", vec![cells])
         };
-        for plot in [plot, heat] {
+        // A map of noise has no contrast.
+        let near = |n: f64| Point { z: 1.0 + n * 1e-4, ..Point::at(n % 3.0, n) };
+        let cells = Series::new("", (1..9).map(|n| near(f64::from(n))).collect());
+        let level = Plot::new(Kind::Heat, "x", "y", vec![cells]);
+        assert_eq!((marks::scale(&heat).len(), marks::scale(&level).len()), (6, 1));
+        for plot in [plot, heat, level] {
             let svg = draw(&plot, Legend::Drawn).expect("drawn").svg;
             assert!(!svg.contains("width=\"0\""), "{svg}");
         }
