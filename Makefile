@@ -24,7 +24,7 @@ UNTESTED := $(shell awk '/^\[/ { lib = /^\[lib\]/ } lib && /^test = false/ { f =
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full dist-c pages test none-skipped test-examples test-systems test-long test-tools systems browser pictures guest mutants lint deny bench bench-server clean python python-docs test-python
+.PHONY: help demo build install full dist-c pages test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,21 +71,27 @@ pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE
 	THERMOCLINE_TRACES="$${THERMOCLINE_TRACES:+$$THERMOCLINE_TRACES:}corpus" $(THERMOCLINE) reproduce all --report docs/papers
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
-# Notes for a second build cost a quarter of the first. Of the two at the end one builds, and the other waits for a browser and QEMU.
+# Notes for a second build cost a quarter of the first.
 test: export CARGO_INCREMENTAL := 0
-test: none-skipped test-tools lint ## every check and every test; the last lines say what was skipped, and why
-	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
-	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
-	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
-	$(MAKE) test-python
-	$(MAKE) --jobs=2 --output-sync=target test-examples test-systems
+test: none-skipped ## every check and every test; the last lines say what was skipped, and why
+	@# Packages come from the network while clippy compiles.
+	$(MAKE) --jobs=2 test-tools lint-code
+	$(MAKE) deny lint-scripts
+	cargo test --locked --workspace --features $(FEATURES) --no-run
+	@# Each of the three waits for something: for one long test, for a lock of Cargo's, for a browser and QEMU.
+	$(MAKE) --jobs=3 test-crates test-examples test-systems
 	@if [ -s $(SKIPPED) ]; then echo "passed, but for what was skipped:"; sort -u $(SKIPPED); \
 	  else echo "passed; nothing was skipped"; fi
 
 none-skipped:
 	mkdir -p $(TARGET) && rm -f $(SKIPPED)
 
-test-examples:
+test-crates:
+	THERMOCLINE_INSTRUCTIONS=check cargo test --locked --workspace --features $(FEATURES)
+	$(TESTED) reproduce all --quick --exact --no-progress --output $(TARGET)/reproduce.txt
+	@grep -o 'skipped: .*' $(TARGET)/reproduce.txt | sed 's/^skipped/reproduce/' >> $(SKIPPED) || true
+
+test-examples: test-python
 	$(TARGET)/debug/examples/simulate corpus/sqlite-ext4.tct
 	rm -f $(TARGET)/store.img && $(TARGET)/debug/examples/store $(TARGET)/store.img
 	examples/try.sh
@@ -113,13 +119,17 @@ test-tools: ## the Debian packages and the kernel that tests need, where missing
 systems: build ## the server among real file systems, crashes, a full disk and clients (as root; two minutes)
 	THERMOCLINE=$(THERMOCLINE) systems/run.sh
 
-lint: deny ## formatting, clippy, documentation, dependencies; warnings are errors
+lint: lint-code deny lint-scripts ## formatting, clippy, documentation, dependencies, scripts of pages; warnings are errors
+
+lint-code:
 	cargo fmt --all --check
 	! grep -rn '#\[test\]' $(UNTESTED)
 	cargo clippy --locked --workspace --all-targets --features $(FEATURES) -- --deny warnings
 	cargo clippy --locked --package thermocline-trace --no-default-features -- --deny warnings
 	RUSTDOCFLAGS='--deny warnings' cargo doc --locked --workspace --features $(FEATURES) --no-deps --document-private-items
 	cargo package --quiet --locked --workspace $(patsubst %,--exclude thermocline-%,$(UNPUBLISHED)) --no-verify --allow-dirty
+
+lint-scripts:
 	browser/lint.sh
 
 deny: ## licences and sources of the dependencies (deny.toml)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tests the Python package beside the command line that THERMOCLINE names.
 #
-# The native module is built with the features of the whole workspace, so nothing that `cargo test` built is
-# built again; `make python` makes a wheel of it.
+# The native module is built with the features of the whole workspace and of its tests (`--tests`), so nothing that
+# `cargo test` built is built again; `make python` makes a wheel of it.
 set -eu
 cd "$(dirname "$0")/.."
 if [ -n "${THERMOCLINE_WITHOUT_TOOLS:-}" ] && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
@@ -10,7 +10,7 @@ if [ -n "${THERMOCLINE_WITHOUT_TOOLS:-}" ] && ! python3 -c 'import ensurepip, ve
     exit 0
 fi
 target=${CARGO_TARGET_DIR:-target}
-cargo build --locked --workspace --features "${FEATURES:-}"
+cargo build --locked --workspace --lib --tests --features "${FEATURES:-}"
 cp "$target/debug/lib_native.so" python/thermocline/_native.abi3.so
 [ -x .venv/bin/pip ] || python3 -m venv .venv
 # The package itself is not installed: its module is the one just built.
