@@ -1,4 +1,5 @@
-//! Logical pages, physical pages and erase blocks: three numbers that must not be mixed up.
+//! Logical pages, physical pages and erase blocks as separate number types, so that they cannot be
+//! confused.
 
 use core::fmt;
 
@@ -10,10 +11,10 @@ macro_rules! number {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The number that stands for "none".
+            /// The number reserved for "none".
             pub const NONE: Self = Self(u32::MAX);
 
-            /// As an index into a table.
+            /// The number as an index into a table.
             #[inline(always)]
             #[must_use]
             pub const fn index(self) -> usize {
@@ -40,7 +41,7 @@ macro_rules! number {
 }
 
 number! {
-    /// Logical page number: what the host names.
+    /// Logical page number: the host's address of a page.
     Lpn
 }
 number! {
@@ -48,7 +49,7 @@ number! {
     BlockId
 }
 number! {
-    /// Physical page: erase block and page in it, packed by [`Geometry::ppn`](crate::Geometry::ppn)
-    /// so that both are found by a shift and a mask, whatever the number of pages in a block.
+    /// Physical page number. [`Geometry::ppn`](crate::Geometry::ppn) packs the erase block and the
+    /// page within it, so a shift and a mask unpack both for any number of pages in a block.
     Ppn
 }

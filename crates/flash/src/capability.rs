@@ -1,20 +1,20 @@
-//! What some chips can do beside the contract of [`Flash`], and a translation layer makes use of.
+//! Optional capabilities of a chip beyond the contract of [`Flash`].
 
 use crate::{BlockId, Flash, FlashError, Oob, Ppn};
 
-/// A chip that knows its condition: the wear of its blocks, data in danger, data lost.
+/// A chip that reports its condition: erase counts, blocks at risk of losing data, lost data.
 pub trait Condition: Flash {
-    /// How many times a block was erased in its life.
+    /// P/E cycles of the block so far.
     fn erase_count(&self, block: BlockId) -> u32;
 
-    /// A block with a page whose reading needed much correction: its data should be moved soon. Each block
-    /// is reported once between two erases.
+    /// A block with a page whose last read needed much correction. Its data should be moved soon.
+    /// Each block is reported once between two erases.
     fn ailing(&mut self) -> Option<BlockId> {
         None
     }
 
-    /// [Reads](Flash::read) a page that the caller knows was programmed: if it is blank, its data are lost.
-    /// A chip that keeps no data cannot tell, and only reads.
+    /// [Reads](Flash::read) a page that the caller knows was programmed. A blank page means that
+    /// its data are lost. A chip that stores no data cannot detect that and only reads.
     ///
     /// # Errors
     /// Those of [`read`](Flash::read); [`FlashError::Unreadable`] also for a blank page.
@@ -23,8 +23,8 @@ pub trait Condition: Flash {
         self.read(from, into)
     }
 
-    /// [Reads](Self::read_programmed) a page with its out-of-band area, so that the caller can compare the logical page; nothing
-    /// where the chip keeps no area.
+    /// [Reads](Self::read_programmed) a page and its out-of-band area, so that the caller can
+    /// compare the logical page. Returns `None` where the chip stores no area.
     ///
     /// # Errors
     /// Those of [`read_programmed`](Self::read_programmed).
@@ -34,11 +34,12 @@ pub trait Condition: Flash {
         self.read_oob(from)
     }
 
-    /// Reads neighbouring pages of one block, as many as fill `into`, as one operation
-    /// where the chip can. `seen` gets each page with its area, and says whether that is the right one.
+    /// Reads consecutive pages of one block until `into` is full, as one operation where the chip
+    /// can. `seen` receives each page with its out-of-band area and returns whether it is the
+    /// expected page.
     ///
     /// # Errors
-    /// The first page that cannot be read, or is not the right one, and why.
+    /// The first page that cannot be read or is not the expected one, and why.
     fn read_run(
         &mut self,
         from: Ppn,
@@ -56,23 +57,23 @@ pub trait Condition: Flash {
     }
 }
 
-/// A chip whose time is simulated, by a [`Clock`](crate::Clock). Every provided method is right for a chip
-/// that takes its real time: `impl SimulatedTime for MyChip {}`.
+/// A chip whose time is simulated by a [`Clock`](crate::Clock). The provided methods suit a chip
+/// that runs in real time: `impl SimulatedTime for MyChip {}`.
 pub trait SimulatedTime {
-    /// Whether a bank would begin an operation now.
+    /// Whether a bank would begin an operation at once.
     fn is_idle(&self, bank: u32) -> bool {
         let _ = bank;
         true
     }
 
-    /// Lets time pass until a busy bank becomes idle.
+    /// Advances time until a busy bank becomes idle.
     fn wait_for_a_bank(&mut self) {}
 
-    /// The controller recomputed a mean over all pages; takes the time of its processor.
+    /// Accounts for the processor time of recomputing a mean over all pages.
     fn hotness_scan(&mut self) {}
 }
 
-/// A chip with all of that: what the page-mapped layer runs on.
+/// All three chip traits together: what the page-mapped layer requires.
 pub trait Chip: Condition + SimulatedTime {}
 
 impl<C: Condition + SimulatedTime + ?Sized> Chip for C {}

@@ -1,11 +1,11 @@
-//! When operations begin and end on a chip of several banks: the simulator's clock.
+//! The simulator's clock: when operations begin and end on a chip of several banks.
 //!
-//! An operation has two phases (striping paper, §2): in its *setup* phase the command and the data
-//! pass over the channel, in its *busy* phase the bank works by itself. Banks overlap; what shares
-//! a channel queues for it, in the order of issue. Bank `k` hangs on channel `k mod channels`.
+//! An operation has two phases (striping paper, §2). In its *setup* phase the command and the data
+//! pass over the channel. In its *busy* phase the bank works alone. Banks overlap; operations that
+//! share a channel queue for it in the order of issue. Bank `k` is on channel `k mod channels`.
 //!
-//! A program or an erase waits for its bank, takes the channel for its setup and leaves the bank
-//! busy. A read works in the bank first and takes the channel to bring the data back.
+//! A program or an erase waits for its bank, occupies the channel for its setup and leaves the bank
+//! busy. A read keeps the bank busy first and then occupies the channel to transfer the data.
 
 use alloc::{vec, vec::Vec};
 
@@ -19,14 +19,14 @@ pub struct Clock {
     channels: Vec<u64>,
     /// When each bank is idle again.
     banks: Vec<u64>,
-    /// Operations begin no earlier: the host has not asked before.
+    /// Earliest time of the next operation: the host has issued nothing before it.
     issue: u64,
-    /// When the last of the host's own operations since then ends.
+    /// When the last host operation since `issue` ends.
     answered: u64,
 }
 
 impl Clock {
-    /// All idle at time 0.
+    /// A clock with everything idle at time 0.
     #[must_use]
     pub fn new(timing: Timing, banks: u32, channels: u32) -> Self {
         Self {
@@ -38,47 +38,47 @@ impl Clock {
         }
     }
 
-    /// All is idle at time 0 again.
+    /// Resets the clock: everything is idle at time 0.
     pub fn restart(&mut self) {
         self.channels.fill(0);
         self.banks.fill(0);
         (self.issue, self.answered) = (0, 0);
     }
 
-    /// The host asks for something at `time`.
+    /// Sets the time at which the host issues its next request.
     #[inline]
     pub fn begin(&mut self, time: u64) {
         self.issue = time;
         self.answered = time;
     }
 
-    /// When the last of the host's pages since [`begin`](Self::begin) was read or programmed. What
-    /// cleaning goes on after that is not waited for, except by those who need its bank or channel.
+    /// When the last host page since [`begin`](Self::begin) was read or programmed. Cleaning that
+    /// continues afterwards delays only operations that need its bank or channel.
     #[must_use]
     pub const fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// When a new operation could begin at the earliest, were its bank idle.
+    /// The earliest time at which a new operation could begin on an idle bank.
     #[must_use]
     pub fn ready(&self) -> u64 {
         self.issue.max(self.channels.iter().copied().min().unwrap_or(0))
     }
 
-    /// When everything is done.
+    /// When all channels and banks are idle.
     #[must_use]
     pub fn quiet(&self) -> u64 {
         self.channels.iter().chain(&self.banks).copied().max().unwrap_or(0)
     }
 
-    /// Whether a bank would begin an operation now, were it asked.
+    /// Whether a bank would begin an operation at once.
     #[must_use]
     pub fn is_idle(&self, bank: u32) -> bool {
         let channel = self.channels[bank as usize % self.channels.len()];
         self.banks[bank as usize] <= self.issue.max(channel)
     }
 
-    /// Nothing is issued until a bank that works is done.
+    /// Issues nothing until a busy bank is idle.
     pub fn wait_for_a_bank(&mut self) {
         let busy = (0..self.banks.len()).filter(|&bank| !self.is_idle(bank as u32));
         if let Some(end) = busy.map(|bank| self.banks[bank]).min() {
@@ -88,7 +88,7 @@ impl Clock {
         }
     }
 
-    /// The controller computes: nothing is issued meanwhile.
+    /// Accounts for processor time, during which nothing is issued.
     pub fn compute(&mut self) {
         let ns = self.timing.hotness_scan_ns;
         for channel in &mut self.channels {
@@ -96,26 +96,26 @@ impl Clock {
         }
     }
 
-    /// A page is programmed.
+    /// Programs a page.
     #[inline]
     pub fn program(&mut self, bank: u32) {
         let end = self.occupy(bank, self.timing.program_setup_ns, self.timing.program_ns);
         self.answered = self.answered.max(end);
     }
 
-    /// A page is moved inside its bank.
+    /// Moves a page within its bank.
     #[inline]
     pub fn copy(&mut self, bank: u32) {
         let setup = self.timing.copy_setup_ns;
         self.occupy(bank, setup, self.timing.copy_ns - setup);
     }
 
-    /// A block is erased.
+    /// Erases a block.
     pub fn erase(&mut self, bank: u32) {
         self.occupy(bank, self.timing.erase_setup_ns, self.timing.erase_ns);
     }
 
-    /// A page is read.
+    /// Reads a page.
     #[inline]
     pub fn read(&mut self, bank: u32) {
         let bank = bank as usize;
@@ -127,13 +127,13 @@ impl Clock {
         self.answered = self.answered.max(*channel);
     }
 
-    /// Only what stands beside a page is read.
+    /// Reads only the out-of-band area of a page.
     #[inline]
     pub fn read_oob(&mut self, bank: u32) {
         self.occupy(bank, 0, self.timing.oob_read_ns);
     }
 
-    /// An operation with a setup on the channel first; when it ends.
+    /// Schedules an operation that begins with a setup on the channel. Returns its end.
     #[inline]
     fn occupy(&mut self, bank: u32, setup: u64, busy: u64) -> u64 {
         let bank = bank as usize;

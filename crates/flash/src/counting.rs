@@ -1,5 +1,5 @@
-//! The chip of the simulator: enforces every rule, counts every operation, and stores no payload
-//! but what a run is about.
+//! The simulator's chip. It enforces every rule, counts every operation, and stores a payload only
+//! where a run needs it.
 
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
@@ -8,16 +8,16 @@ use crate::{
     SimulatedTime, Timing,
 };
 
-/// What happened to a chip.
+/// Operations of a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Pages read, not to be moved.
+    /// Pages read, except those read to be copied.
     pub reads: u64,
-    /// Out-of-band areas read by themselves.
+    /// Out-of-band areas read without their pages.
     pub oob_reads: u64,
     /// Pages programmed for the host.
     pub programs: u64,
-    /// Valid pages moved by the layer.
+    /// Valid pages copied by the layer.
     pub copies: u64,
     /// Blocks erased.
     pub erases: u64,
@@ -26,7 +26,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What happened after `earlier`.
+    /// The operations after `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Counts {
         }
     }
 
-    /// Time these operations take one after another, in nanoseconds.
+    /// Total time of these operations one after another, in nanoseconds.
     #[inline]
     #[must_use]
     pub const fn time_ns(&self, t: &Timing) -> u64 {
@@ -63,40 +63,42 @@ impl Counts {
 
 /// A chip without payload.
 ///
-/// What always holds, where the medium demands order: the data pages of block `b` before `next[b]` are
-/// programmed, and no other; all are, or the block is bad, where `next[b]` is [`Ppn::NONE`]. Where it
-/// does not, `next` is [`Ppn::NONE`] everywhere, and exactly the pages whose bit is set are programmed.
+/// Invariant where the medium demands order: exactly the data pages of block `b` before `next[b]`
+/// are programmed. If `next[b]` is [`Ppn::NONE`], all are, or the block is bad. Where the medium
+/// demands no order, `next` is [`Ppn::NONE`] everywhere, and exactly the pages whose bit is set are
+/// programmed.
 #[derive(Clone, Debug)]
 pub struct CountingChip {
     geometry: Geometry,
-    /// [`Geometry::page_bits`], kept, for every program asks for it.
+    /// [`Geometry::page_bits`], cached because every program needs it.
     page_bits: u32,
     rules: Rules,
-    /// The page that order allows to be programmed next: one comparison is the check of a program.
+    /// The next page of each block that may be programmed. One comparison then checks a program.
     next: Vec<Ppn>,
-    /// One bit a page, where pages may be programmed in any order.
+    /// One bit per page, where pages may be programmed in any order.
     programmed: Vec<u64>,
     erases: Vec<u32>,
     bad: Vec<bool>,
     wears_out: bool,
     counts: Counts,
     timing: Timing,
-    /// What all operations took, one after another.
+    /// Total time of all operations one after another, in nanoseconds.
     busy_ns: u64,
-    /// What few runs keep, behind one look at a pointer for all others.
+    /// State that few runs need. All others pay one null check for it.
     extras: Option<Box<Extras>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Extras {
-    /// When each operation ends; absent where operations follow one another and their counts suffice.
+    /// Schedules each operation; absent where operations do not overlap, because their counts
+    /// suffice.
     clock: Option<Clock>,
-    /// What was programmed, where that is kept; a page without an entry holds zeros.
+    /// Stored payloads, if any are stored. A page without an entry holds zeros.
     payload: Option<BTreeMap<Ppn, Box<[u8]>>>,
 }
 
 impl CountingChip {
-    /// An erased chip without bad blocks, which counts erases past its endurance but never dies.
+    /// An erased chip without bad blocks. It counts erases beyond its endurance but does not fail.
     #[must_use]
     pub fn new(geometry: Geometry, rules: Rules) -> Self {
         let blocks = geometry.blocks() as usize;
@@ -128,8 +130,8 @@ impl CountingChip {
         self
     }
 
-    /// Keeps the payload of those pages that are programmed with one: in a run that is about the
-    /// contents of a few sectors, those few.
+    /// Stores the payload of each page that is programmed with one. A run that concerns the
+    /// contents of a few sectors stores only those.
     #[must_use]
     pub fn with_payload(mut self) -> Self {
         self.extras.get_or_insert_default().payload = Some(BTreeMap::new());
@@ -151,13 +153,13 @@ impl CountingChip {
         self.extras.as_ref()?.clock.as_ref()
     }
 
-    /// The clock, to say when the host asks.
+    /// The clock, so that the caller can set when the host issues requests.
     #[inline(always)]
     pub fn clock_mut(&mut self) -> Option<&mut Clock> {
         self.extras.as_mut()?.clock.as_mut()
     }
 
-    /// The rules of a kind of medium when nothing more is known: NAND demands order.
+    /// The default rules of a kind of medium: NAND demands order.
     #[must_use]
     pub const fn default_rules(kind: Kind) -> Rules {
         Rules { in_order: matches!(kind, Kind::Nand), endurance: 100_000, initial_bad_blocks: 0 }
@@ -172,21 +174,22 @@ impl CountingChip {
         self
     }
 
-    /// Makes erases past the rated endurance fail, as a real chip's do sooner or later.
+    /// Makes erases beyond the rated endurance fail, as on a real chip.
     #[must_use]
     pub fn that_wears_out(mut self) -> Self {
         self.wears_out = true;
         self
     }
 
-    /// Everything that happened so far.
+    /// All operations so far.
     #[inline(always)]
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// What all operations took, one after another, in nanoseconds; 0 [without](Self::with_timing) times.
+    /// Total time of all operations one after another, in nanoseconds; 0
+    /// [without](Self::with_timing) times.
     #[inline(always)]
     #[must_use]
     pub const fn busy_ns(&self) -> u64 {
@@ -209,7 +212,7 @@ impl CountingChip {
         self.extras.as_ref()?.payload.as_ref()
     }
 
-    /// The page that may be programmed first in an erased block.
+    /// The first page that may be programmed in an erased block.
     const fn first_page(&self, block: BlockId) -> Ppn {
         if self.rules.in_order {
             self.geometry.ppn(block, self.geometry.header_pages)
@@ -218,7 +221,7 @@ impl CountingChip {
         }
     }
 
-    /// Checks that `count` pages from `to` on, at least one, may be programmed, and notes that they are.
+    /// Checks that `count` pages (at least one) from `to` on may be programmed, and records them.
     #[inline(always)]
     fn take_pages(&mut self, to: Ppn, count: u32) -> Result<(), FlashError> {
         let block = to.0 >> self.page_bits;
@@ -235,7 +238,7 @@ impl CountingChip {
         (to.0..to.0 + count).try_for_each(|page| self.take_page(Ppn(page)))
     }
 
-    /// Takes a page that is not the next one of its block, or need not be.
+    /// Records a page that is not the next one of its block, or need not be.
     #[inline(never)]
     fn take_page(&mut self, to: Ppn) -> Result<(), FlashError> {
         let (block, page) = (self.geometry.block_of(to), self.geometry.page_of(to));
@@ -264,7 +267,7 @@ impl CountingChip {
         Ok(())
     }
 
-    /// What few runs keep of copies to consecutive pages.
+    /// Records copies to consecutive pages in the optional state.
     #[inline(always)]
     fn keep_copies(&mut self, to: Ppn, count: u32, mut from: impl FnMut(u32) -> Ppn) {
         let Some(extras) = &mut self.extras else { return };
@@ -325,7 +328,7 @@ impl Flash for CountingChip {
         Ok(())
     }
 
-    /// Keeps none, and counts the reading.
+    /// Counts the read. The chip stores no out-of-band areas.
     #[inline]
     fn read_oob(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let block = self.geometry.block_of(from);
@@ -359,7 +362,7 @@ impl Flash for CountingChip {
         Ok(())
     }
 
-    /// Checks its rules once a run.
+    /// Checks the rules once a run.
     #[inline(always)]
     fn program_run(
         &mut self,
@@ -386,7 +389,7 @@ impl Flash for CountingChip {
         Ok(())
     }
 
-    /// Checks its rules once a run.
+    /// Checks the rules once a run.
     #[inline(always)]
     fn copy_run(
         &mut self,
@@ -438,7 +441,7 @@ impl Flash for CountingChip {
         Ok(())
     }
 
-    /// Keeps nothing that could be lost.
+    /// Does nothing: the chip holds nothing that a power loss could lose.
     fn sync(&mut self) -> Result<(), FlashError> {
         Ok(())
     }
@@ -449,7 +452,7 @@ impl Condition for CountingChip {
         self.erases[block.index()]
     }
 
-    /// Keeps nothing beside a page, and counts no reading of it.
+    /// Reads the page. The chip stores no out-of-band areas and counts no read of them.
     #[inline(always)]
     fn read_with_oob(&mut self, from: Ppn, into: &mut [u8]) -> Result<Option<Oob>, FlashError> {
         self.read(from, into).map(|()| None)

@@ -1,4 +1,4 @@
-//! How many of what a chip has, and the rules its kind of medium imposes.
+//! The shape of a chip, and the rules of its kind of medium.
 
 use crate::{BlockId, Ppn};
 
@@ -13,16 +13,16 @@ pub enum Kind {
     Nand,
 }
 
-/// What the medium demands, beside erase before program.
+/// The rules of the medium beyond erase before program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Rules {
     /// Pages of a block must be programmed in ascending order.
     pub in_order: bool,
-    /// Rated erase cycles of a block.
+    /// Rated P/E cycles of a block.
     pub endurance: u32,
-    /// Factory-bad blocks the data sheet allows (a maximum, for information).
+    /// Maximum number of factory-bad blocks by the data sheet, for information.
     #[cfg_attr(feature = "serde", serde(default))]
     pub initial_bad_blocks: u32,
 }
@@ -34,7 +34,7 @@ pub struct Rules {
 pub struct Geometry {
     /// Banks (dies) that can be busy at the same time.
     pub banks: u32,
-    /// Channels by which they are reached: bank k hangs on channel k modulo channels.
+    /// Channels to the banks: bank k is on channel k modulo channels.
     #[cfg_attr(feature = "serde", serde(default = "one"))]
     pub channels: u32,
     /// Erase blocks in each bank.
@@ -59,16 +59,16 @@ const fn one() -> u32 {
     1
 }
 
-/// A geometry that no chip can have, or that no number here can address.
+/// A geometry that is impossible or needs more than 32-bit page numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
-    /// A field that must be at least 1 is 0; its name.
+    /// A field is 0 and must be at least 1; its name.
     Zero(&'static str),
     /// Header pages leave no page for data.
     NoDataPages,
     /// System blocks leave no block for data.
     NoDataBlocks,
-    /// More pages than a 32-bit physical page number can name.
+    /// More pages than 32-bit physical page numbers.
     TooManyPages,
 }
 
@@ -92,7 +92,7 @@ impl core::fmt::Display for GeometryError {
 impl core::error::Error for GeometryError {}
 
 impl Geometry {
-    /// Checks that the figures make a chip whose pages 32 bits can number.
+    /// Checks that the geometry is possible and that 32 bits can number its pages.
     ///
     /// # Errors
     /// [`GeometryError`], naming the field.
@@ -115,7 +115,7 @@ impl Geometry {
         if u64::from(self.system_blocks) >= blocks {
             return Err(GeometryError::NoDataBlocks);
         }
-        // The last number is kept for "none".
+        // The last number is reserved for "none".
         if self.pages_per_block > 1 << 31
             || blocks >= 1 << 32
             || (blocks << self.page_bits()) >= 1 << 32
@@ -149,19 +149,19 @@ impl Geometry {
         self.pages_per_block as u64 * self.page_size as u64
     }
 
-    /// Bytes of the whole chip, out-of-band areas not counted.
+    /// Bytes of the whole chip, without out-of-band areas.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
         self.blocks() as u64 * self.block_size()
     }
 
-    /// The bank a block lies in: banks hold consecutive blocks.
+    /// The bank of a block. A bank has consecutive blocks.
     #[must_use]
     pub const fn bank_of(&self, block: BlockId) -> u32 {
         block.0 / self.blocks_per_bank
     }
 
-    /// Bits of a physical page number that name the page in its block.
+    /// Bits of a physical page number that hold the page within its block.
     #[must_use]
     pub const fn page_bits(&self) -> u32 {
         u32::BITS - (self.pages_per_block - 1).leading_zeros()
@@ -181,7 +181,7 @@ impl Geometry {
         BlockId(ppn.0 >> self.page_bits())
     }
 
-    /// The page of a physical page in its block, header pages counted.
+    /// The page within its block of a physical page, header pages counted.
     #[inline(always)]
     #[must_use]
     pub const fn page_of(&self, ppn: Ppn) -> u32 {

@@ -1,5 +1,5 @@
-//! A chip behind a pointer is a chip: on loan (`&mut C`), or of a kind that is known only when the program
-//! runs (`Box<dyn …>`).
+//! Implements the chip traits for pointers to chips: `&mut C`, and `Box<dyn …>` where the kind is
+//! known only at run time.
 
 use core::ops::DerefMut;
 

@@ -1,9 +1,10 @@
-//! The one hint the processor needs: a cache line will be wanted soon.
+//! The processor hint used in hot loops: prefetch of a cache line.
 
-/// Asks for the cache line of `table[index]`; nothing comes of it where there is no such element.
+/// Prefetches the cache line of `table[index]`. Does nothing if the element does not exist.
 ///
-/// The simulator knows the next requests, and a cleaner its victim's survivors, long before their
-/// table entries are needed; asking ahead turns the latency of memory into its bandwidth.
+/// The simulator knows the next requests, and a cleaner knows its victim's survivors, long before
+/// it needs their table entries. Early prefetches overlap, so memory latency is paid once for many
+/// entries.
 #[inline(always)]
 pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -11,7 +12,7 @@ pub fn prefetch<T>(table: &[T], index: usize) {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let element = table.as_ptr().wrapping_add(index);
         #[allow(unsafe_code)]
-        // SAFETY: a prefetch of any address has no effect but on caches, and faults nowhere.
+        // SAFETY: a prefetch of any address affects only caches and never faults.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(element.cast());
         }

@@ -9,13 +9,13 @@ use crate::{Energy, Geometry, Kind, Rules, Timing};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Profile {
-    /// The name by which `--device` finds it.
+    /// Name of the profile, as given to `--device`.
     pub name: String,
-    /// One line for people.
+    /// One-line description.
     pub summary: String,
     /// NOR or NAND.
     pub kind: Kind,
-    /// Where the figures come from, a sentence each.
+    /// Sources of the figures, one sentence each.
     pub sources: Vec<String>,
     /// The shape.
     pub geometry: Geometry,
@@ -27,19 +27,19 @@ pub struct Profile {
     /// Energy of the operations; absent where no source gives it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub energy: Option<Energy>,
-    /// What is known of a whole drive beside its flash; absent for a chip.
+    /// Facts about a whole drive beyond its flash; absent for a chip.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub drive: Option<Drive>,
 }
 
-/// What a drive as it is sold does with its flash. The blocks of its geometry are its superblocks.
+/// How a commercial drive uses its flash. The blocks of its geometry are its superblocks.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Drive {
     /// Bytes that the host can address.
     pub exported_bytes: u64,
-    /// Bytes that the drive programs beside each byte of a page (parity, metadata), as a share.
+    /// Bytes that the drive programs for parity and metadata, as a share of the data bytes.
     pub overhead: f64,
     /// The victim policy of its translation layer.
     pub victim: String,
@@ -144,7 +144,7 @@ mod microseconds {
         let mut t = Timing {
             read_setup_ns: ns(m.read_setup_us, "read_setup_us")?,
             read_ns: ns(m.read_us, "read_us")?,
-            // The array is read all the same; the few bytes cost next to nothing on the channel.
+            // The array is read in any case; the transfer of the few bytes is negligible.
             oob_read_ns: ns(m.oob_read_us.unwrap_or(m.read_us), "oob_read_us")?,
             program_setup_ns: ns(m.program_setup_us, "program_setup_us")?,
             program_ns: ns(m.program_us, "program_us")?,
@@ -154,7 +154,7 @@ mod microseconds {
             erase_ns: ns(m.erase_us, "erase_us")?,
             hotness_scan_ns: ns(m.hotness_scan_us, "hotness_scan_us")?,
         };
-        // Without a figure of its own a copy is a read and a program through the controller.
+        // Without a figure of its own a copy costs a read and a program through the controller.
         t.copy_ns = match m.copy_us {
             Some(us) => ns(us, "copy_us")?,
             None => t.read() + t.program(),

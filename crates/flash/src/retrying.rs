@@ -1,48 +1,48 @@
-//! A chip whose reads are tried again.
+//! A chip whose failed reads are retried once.
 //!
-//! Problem. A read fails for a moment: a cable, a timeout, a bit that reads right the next time. Whoever takes the
-//! first answer for the last gives data up that are there. Idea. Each read that fails is done once more, and the
-//! second answer counts. The layers put this around their chip, so that no read of theirs is without it: those of
-//! hosts, of cleaning, of a mount. Consequence. A page that cannot be read costs two reads. Programs and erases are
-//! done once.
+//! Problem. A read may fail temporarily: a cable, a timeout, a marginal bit. Trusting the first
+//! failure gives up data that are still readable. Idea. Each failed read is repeated once, and the
+//! second result counts. The layers wrap their chip in this type, so every read is covered: host
+//! reads, cleaning, mount. Consequence. An unreadable page costs two reads. Programs and erases are
+//! not retried.
 
 use crate::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
 
-/// A chip around another one, whose reads are tried again.
+/// Wraps a chip and retries its failed reads.
 #[derive(Clone, Debug)]
 pub struct Retrying<C>(C);
 
 impl<C> Retrying<C> {
-    /// Puts it around a chip.
+    /// Wraps a chip.
     #[inline(always)]
     pub const fn new(chip: C) -> Self {
         Self(chip)
     }
 
-    /// The chip.
+    /// The wrapped chip.
     #[inline(always)]
     pub const fn get(&self) -> &C {
         &self.0
     }
 
-    /// The chip.
+    /// The wrapped chip.
     #[inline(always)]
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.0
     }
 
-    /// The chip, without this around it.
+    /// Unwraps the chip.
     pub fn into_inner(self) -> C {
         self.0
     }
 }
 
-/// Whether another attempt may end otherwise.
+/// Whether a retry may succeed.
 const fn may_pass(error: FlashError) -> bool {
     matches!(error, FlashError::Unreadable(_) | FlashError::Medium(_))
 }
 
-/// Reads, and once more where that fails.
+/// Reads, and retries once after a failure.
 #[inline(always)]
 fn again<C, T>(
     chip: &mut C,
@@ -107,7 +107,7 @@ impl<C: Flash> Flash for Retrying<C> {
         self.0.program_run(to, count, oob)
     }
 
-    /// Where the page cannot be read nothing was programmed.
+    /// A retry is safe: if the source page cannot be read, nothing was programmed.
     #[inline(always)]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
         match self.0.copy(from, to, oob) {

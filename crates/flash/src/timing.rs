@@ -1,23 +1,24 @@
-//! How long operations take and what they cost in energy.
+//! Times and energy of the operations.
 
-/// Times of one operation, in nanoseconds.
+/// Times of one operation each, in nanoseconds.
 ///
-/// The setup phase occupies the channel (command, address, transfer), the busy phase the bank.
+/// The setup phase occupies the channel (command, address, transfer), the busy phase occupies the
+/// bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     /// Setup phase of a read.
     pub read_setup_ns: u64,
     /// Busy phase of a read.
     pub read_ns: u64,
-    /// Reading only the out-of-band area of a page, both phases.
+    /// Read of only the out-of-band area of a page, both phases.
     pub oob_read_ns: u64,
     /// Setup phase of a program.
     pub program_setup_ns: u64,
     /// Busy phase of a program.
     pub program_ns: u64,
-    /// Setup phase of moving one valid page during cleaning; 0 if the data stay in the bank.
+    /// Setup phase of copying one valid page during cleaning; 0 if the data stay in the bank.
     pub copy_setup_ns: u64,
-    /// Moving one valid page during cleaning, both phases.
+    /// Copy of one valid page during cleaning, both phases.
     pub copy_ns: u64,
     /// Setup phase of an erase.
     pub erase_setup_ns: u64,
@@ -28,26 +29,26 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// A whole read, in nanoseconds.
+    /// Time of a whole read, in nanoseconds.
     #[must_use]
     pub const fn read(&self) -> u64 {
         self.read_setup_ns + self.read_ns
     }
 
-    /// A whole program, in nanoseconds.
+    /// Time of a whole program, in nanoseconds.
     #[must_use]
     pub const fn program(&self) -> u64 {
         self.program_setup_ns + self.program_ns
     }
 
-    /// A whole erase, in nanoseconds.
+    /// Time of a whole erase, in nanoseconds.
     #[must_use]
     pub const fn erase(&self) -> u64 {
         self.erase_setup_ns + self.erase_ns
     }
 }
 
-/// Energy of one operation, in microjoules.
+/// Energy of one operation each, in microjoules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
