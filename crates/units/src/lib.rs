@@ -1,4 +1,4 @@
-//! Sizes and shares as people write and read them.
+//! Sizes, shares and lists in human notation.
 
 mod list;
 pub mod naming;
@@ -7,20 +7,20 @@ mod size;
 pub use list::split_list;
 pub use size::{format_size, parse_size, show_size};
 
-/// A text that is not a quantity.
+/// A text that is not a valid quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}; {remedy}")]
 pub struct UnitError {
-    /// What is wrong with it.
+    /// What is wrong.
     pub what: String,
-    /// How to write it.
+    /// The accepted notation.
     pub remedy: String,
 }
 
-/// A share: `15%` or `0.15`.
+/// Parses a share: `15%` or `0.15`.
 ///
 /// # Errors
-/// [`UnitError`], saying how to write it.
+/// [`UnitError`], with the accepted notation.
 pub fn parse_share(text: &str) -> Result<f64, UnitError> {
     let text = text.trim();
     let value = match text.strip_suffix('%') {

@@ -1,6 +1,6 @@
-//! Lists as people write them.
+//! Lists in human notation.
 
-/// Splits a list of calls at the commas outside brackets.
+/// Splits a list of calls at the commas outside parentheses.
 #[must_use]
 pub fn split_list(text: &str) -> Vec<String> {
     let mut items = vec![String::new()];

@@ -1,14 +1,15 @@
-//! How messages name settings, at every door.
+//! Names of settings in messages, for each interface.
 //!
-//! A library knows no command line. Its messages name a setting `‹capacity›`, and one with a value `‹clock device›`. The
-//! door that shows a message writes the names as its users do: `--clock device`, `clock='device'`, `clock = "device"`.
+//! Libraries do not know the command line. Their messages write a setting as `‹capacity›`, and one
+//! with a value as `‹clock device›`. The interface that shows a message substitutes its own
+//! notation: `--clock device`, `clock='device'`, `clock = "device"`.
 
 use std::borrow::Cow;
 
-/// Who reads a message, and how they write settings.
+/// The interface that shows a message, which decides how settings are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Door {
-    /// Nobody yet: names stay as libraries write them.
+    /// Undecided: names stay as libraries write them.
     #[default]
     Plain,
     /// `--over-provisioning 7%`
@@ -20,7 +21,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// A message, with settings as users of this door write them.
+    /// Rewrites the settings in a message for this interface.
     #[must_use]
     pub fn words(self, text: &str) -> Cow<'_, str> {
         if self == Self::Plain || !text.contains('‹') {
@@ -47,7 +48,7 @@ impl Door {
         (said + rest).into()
     }
 
-    /// A setting, and what follows it in the message.
+    /// A setting and the text that follows it in the message.
     #[must_use]
     pub fn setting(self, name: &str, value: Option<&str>, after: &str) -> String {
         let bare = |value: &str| value.trim_matches('\'').to_owned();
@@ -73,27 +74,28 @@ impl Door {
     }
 }
 
-/// Whether a text in such brackets begins as a setting does: a message may quote the brackets of a file's name.
+/// Whether the text in brackets begins like a setting. A message may also quote a file name with
+/// such brackets.
 fn is_setting(inside: &str) -> bool {
     let name = inside.split(' ').next().unwrap_or_default();
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
-/// What is wrong with a setting, and what to do about it.
+/// An error in a setting, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("‹{field}›: {}", self.why())]
 pub struct SpecError {
     /// The setting.
     pub field: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub what: String,
-    /// What to do; empty where that is plain.
+    /// What to do; empty if that is obvious.
     pub remedy: String,
 }
 
 impl SpecError {
-    /// What is wrong and what to do, without the setting.
+    /// The error and the remedy, without the name of the setting.
     #[must_use]
     pub fn why(&self) -> String {
         match &*self.remedy {
@@ -103,8 +105,8 @@ impl SpecError {
     }
 }
 
-/// A setting in the name of an input. Results name an input as a command line asks for it, `disk.csv --sample 1/8`,
-/// whoever asked: they do not depend on the door.
+/// A setting in the name of an input. Results always use the command line's notation, such as
+/// `disk.csv --sample 1/8`, so that they do not depend on the interface.
 #[must_use]
 pub fn in_results(name: &str, value: &str) -> String {
     Door::CommandLine.setting(name, Some(value), "")

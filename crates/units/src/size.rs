@@ -1,10 +1,10 @@
-//! Sizes as people write them: `40MiB`, `4k`, `512`, `64MB`.
+//! Sizes in human notation: `40MiB`, `4k`, `512`, `64MB`.
 
 use crate::UnitError;
 
 const UNITS: [(&str, u32); 5] = [("", 0), ("K", 10), ("M", 20), ("G", 30), ("T", 40)];
 
-/// The units in which storage is sold.
+/// The decimal units used to sell storage.
 const DECIMAL: [(&str, u64); 4] = [
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
@@ -12,16 +12,16 @@ const DECIMAL: [(&str, u64); 4] = [
     ("PB", 1_000_000_000_000_000),
 ];
 
-/// Bytes from which on a part of a byte is of no account, as in `372.6GiB`.
+/// Smallest result, in bytes, that may be rounded to whole bytes, as for `372.6GiB`.
 const LEAST_ROUNDED: f64 = 1048576.0;
 
-/// Bytes of a size such as `512`, `4k`, `4KiB`, `1.5GiB`, `64MB`.
+/// Parses a size such as `512`, `4k`, `4KiB`, `1.5GiB` or `64MB`. Returns bytes.
 ///
-/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`; `MB`, `GB`, `TB`, `PB` are powers of 1000, as they
-/// are written. `kB` is refused: pages and requests are of that size, and half the world means 1024 by it.
+/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`. `MB`, `GB`, `TB`, `PB` are powers of
+/// 1000. `kB` is refused because page and request sizes often mean 1024 by it.
 ///
 /// # Errors
-/// [`UnitError`], saying how to write it.
+/// [`UnitError`], with the accepted notation.
 pub fn parse_size(text: &str) -> Result<u64, UnitError> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -67,7 +67,7 @@ fn refuse(text: &str, number: &str, suffix: &str) -> UnitError {
     UnitError { what: format!("`{text}` is not a size"), remedy }
 }
 
-/// A size in the largest unit that expresses it exactly; [`parse_size`] reads it back.
+/// Formats a size in the largest unit that is exact. [`parse_size`] reads it back.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
     let exact = |bits: u32| bytes >= 1 << bits && bytes.trailing_zeros() >= bits;
@@ -77,7 +77,7 @@ pub fn format_size(bytes: u64) -> String {
     }
 }
 
-/// A size as people read it: `485.0 MiB`.
+/// Formats a size for display: `485.0 MiB`.
 #[must_use]
 pub fn show_size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
