@@ -1,11 +1,13 @@
-//! Files that are replaced only when their successor is complete.
+//! Atomic replacement of files.
 //!
-//! * A successor is written beside the file, synced, and renamed, and the folder is synced. Until then the file is
-//!   as it was, whatever fails: the disk, the program, the power.
-//! * A successor has the owner and the mode of the file that it replaces. While it is written, its owner alone can
-//!   open it. Both are set on the open file, never by its name, which others may have given to another file.
-//! * Only a regular file is replaced. A symbolic link stays; the file that it leads to is replaced.
-//!   A device, a pipe and a folder are never renamed over, and nothing but the successor itself is removed.
+//! * The new content is written to a temporary file beside the old one (its successor), synced and
+//!   renamed. Then the folder is synced. Until the rename the old file is unchanged, whether the
+//!   disk, the program or the power fails.
+//! * A successor has the owner and the mode of the file that it replaces. While it is being
+//!   written, only its owner can open it. Both are set through the open file, never by name,
+//!   because the name may lead to another file by then.
+//! * Only regular files are replaced. A symbolic link is kept and its target replaced. Devices,
+//!   pipes and folders are never renamed over, and only the successor itself is ever removed.
 
 use std::{
     fs::{self, File, FileType},
@@ -16,10 +18,10 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// Successors to be removed if the program ends early; see [`abandon`].
+/// Successors to remove if the program ends early; see [`abandon`].
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// What a name leads to.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing, or a symbolic link to nothing.
@@ -31,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What a name leads to, symbolic links followed.
+    /// The kind of file at a path, following symbolic links.
     ///
     /// # Errors
     /// Those of the system.
@@ -44,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// What people call it.
+    /// The kind in words for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,7 +77,7 @@ fn special(_: FileType) -> &'static str {
     "no regular file"
 }
 
-/// A file that takes its name when it is complete. Dropped before, it leaves nothing behind.
+/// A file that receives its name when it is complete. Dropping it earlier removes it.
 #[derive(Debug)]
 pub struct Successor {
     file: NamedTempFile,
@@ -84,25 +86,26 @@ pub struct Successor {
     noted: Noted,
 }
 
-/// Who may open a file.
+/// Owner, group and mode of a file.
 #[derive(Clone, Debug)]
 pub struct Rights(Box<fs::Metadata>);
 
 impl Rights {
-    /// Those of the file, the device or the socket that a name leads to.
+    /// The rights of the file, device or socket at a path.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         path.metadata().ok().filter(|is| !is.is_dir()).map(|is| Self(Box::new(is)))
     }
 
-    /// Gives a file the same. Who may not give it away keeps it; nobody gets rights that he had not.
+    /// Applies these rights to a file. If the process may not change the owner, the owner stays,
+    /// and nobody gains access.
     #[cfg(unix)]
     fn put_on(&self, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         let (theirs, ours) = (&self.0, file.metadata()?);
         let mut mode = theirs.permissions().mode() & 0o777;
         if theirs.gid() != ours.gid() && fchown(file, None, Some(theirs.gid())).is_err() {
-            // Another group gets no more than everybody.
+            // A different group gets no more access than everybody.
             mode &= !0o070 | (mode & 0o007) << 3;
         }
         if theirs.uid() != ours.uid() {
@@ -117,15 +120,16 @@ impl Rights {
     }
 }
 
-/// A successor in the list of those to be removed.
+/// An entry in the list of successors to remove.
 #[derive(Debug)]
 struct Noted(PathBuf);
 
 impl Successor {
-    /// Begins the successor of a file, or the first of that name.
+    /// Begins the successor of a file, or a new file of that name.
     ///
     /// # Errors
-    /// Those of the system; the name may lead to no regular file, or to one that may not be written.
+    /// Those of the system. Also if the path is not a regular file, or a file that may not be
+    /// written.
     pub fn beside(path: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".thermocline-").suffix(".part");
@@ -143,7 +147,7 @@ impl Successor {
             }
             kind => return Err(io::Error::other(format!("it is {}", kind.name()))),
         };
-        // Whoever gives up meanwhile waits, and finds it in the list.
+        // Holding the lock makes a concurrent `abandon` wait, and then find this entry.
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder(&target)).map_err(without_path)?;
         unfinished.push(file.path().to_owned());
@@ -152,7 +156,8 @@ impl Successor {
         Ok(Self { file, target, rights, noted })
     }
 
-    /// Gives it these rights in the end, unless it has those of a file that it replaces.
+    /// Sets the rights that the file will have in the end, unless it replaces a file and takes that
+    /// file's rights.
     ///
     /// # Errors
     /// Those of the system.
@@ -168,16 +173,16 @@ impl Successor {
         Ok(())
     }
 
-    /// The file, to be read and written.
+    /// The open file, for reading and writing.
     #[must_use]
     pub fn file(&self) -> &File {
         self.file.as_file()
     }
 
-    /// Takes the name, and replaces the file that has it.
+    /// Syncs the file and renames it to its final name, replacing any file there.
     ///
     /// # Errors
-    /// Those of the system; the file of that name is then as it was.
+    /// Those of the system; the old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         self.file().sync_all()?;
         let folder = open_folder(&self.target);
@@ -185,7 +190,8 @@ impl Successor {
         folder?.map_or(Ok(()), |folder| folder.sync_all())
     }
 
-    /// The same without a wait for the disk: what a loss of power leaves under the name is not known.
+    /// [`finish`](Self::finish) without a sync: after a power loss the content of the file is
+    /// undefined.
     ///
     /// # Errors
     /// Those of [`finish`](Self::finish).
@@ -199,7 +205,7 @@ impl Successor {
         })
     }
 
-    /// Takes the name, if nothing has it yet.
+    /// Renames the file to its final name if no file has that name.
     ///
     /// # Errors
     /// Those of the system, [`io::ErrorKind::AlreadyExists`] among them.
@@ -230,17 +236,17 @@ impl Drop for Noted {
     }
 }
 
-/// An output of that name: a successor, or the device or pipe itself.
+/// An output: a successor, or a device or pipe that is written directly.
 #[derive(Debug)]
 pub enum Out {
-    /// A device or a pipe, which nothing can replace.
+    /// A device or a pipe, which cannot be replaced.
     Direct(File),
-    /// A file that appears when it is complete.
+    /// A file that receives its name when it is complete.
     Beside(Successor),
 }
 
 impl Out {
-    /// Opens it.
+    /// Opens the output.
     ///
     /// # Errors
     /// Those of the system.
@@ -251,7 +257,7 @@ impl Out {
         }
     }
 
-    /// Ends it: a file appears.
+    /// Completes the output. A successor is renamed.
     ///
     /// # Errors
     /// Those of [`Successor::finish`].
@@ -267,7 +273,7 @@ impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Direct(file) => file.write(bytes),
-            // Errors of the file itself do not name it.
+            // Errors of the temporary file are rewritten so that they do not name it.
             Self::Beside(successor) => successor.file.as_file_mut().write(bytes),
         }
     }
@@ -277,7 +283,8 @@ impl Write for Out {
     }
 }
 
-/// Removes all successors that are not complete, for a program that ends at once: no other is begun any more.
+/// Removes all incomplete successors, for a program that exits at once. No successor can be begun
+/// afterwards.
 pub fn abandon() {
     let unfinished = unfinished();
     for path in unfinished.iter() {
@@ -295,7 +302,7 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The folder of a file, to be synced; none where it may be written and not be read.
+/// Opens the folder of a file for a sync; `None` if the folder is writable but not readable.
 #[cfg(unix)]
 fn open_folder(path: &Path) -> io::Result<Option<File>> {
     match File::open(folder(path)) {
@@ -305,18 +312,18 @@ fn open_folder(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Other systems open no folders.
+/// Other systems cannot open folders.
 #[cfg(not(unix))]
 fn open_folder(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// The name at the end of symbolic links of which the last leads to nothing.
+/// The target of a chain of symbolic links that ends at a missing file.
 fn end_of_links(path: &Path) -> PathBuf {
     path.read_link().map_or_else(|_| path.to_owned(), |to| end_of_links(&folder(path).join(to)))
 }
 
-/// What the user's umask leaves, as for any new file.
+/// Applies the user's umask, as for any new file.
 fn usual_permissions(builder: &mut tempfile::Builder<'_, '_>) {
     #[cfg(unix)]
     {
@@ -327,7 +334,7 @@ fn usual_permissions(builder: &mut tempfile::Builder<'_, '_>) {
     let _ = builder;
 }
 
-/// The system's own words: messages name the file that the user named, not the temporary one.
+/// Strips the temporary path from an error, because messages name the user's file.
 fn without_path(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -370,11 +377,11 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, "first").expect("written");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o664)).expect("set");
-        // Only root can give a file away.
+        // Only root may change the owner of a file.
         let is_root = chown(&path, Some(7), Some(8)).is_ok();
         let begun = Successor::beside(&path).expect("begun");
         assert_eq!(mode(begun.file.path()), 0o600);
-        // Somebody else puts a link to a file of his choice in its place.
+        // Another user puts a link to a file of their choice in its place.
         let other = folder.path().join("other");
         fs::write(&other, "secret").expect("written");
         fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).expect("set");
