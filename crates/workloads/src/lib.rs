@@ -10,19 +10,19 @@ use thermocline_trace::{
     generate::{Generator, GeneratorOptions, WorkloadInfo, patterns},
 };
 
-/// All workloads that [`WorkloadSpec`] reads, in the order they are listed to users.
+/// All workloads that [`WorkloadSpec`] reads, in the order of listings.
 pub fn all() -> impl Iterator<Item = WorkloadInfo> {
     patterns().iter().copied().chain(Scenario::ALL.map(Scenario::info))
 }
 
 /// Opens a workload.
 ///
-/// Of the options file workloads take `span_bytes` (the device that the volume fills), `bytes`
-/// (written after the prelude; `None` is the scenario's own length) and `seed`. Pages are of no
-/// account to them: a file system addresses sectors of 512 bytes.
+/// File workloads use three of the options: `span_bytes` (the size of the device that the volume
+/// fills), `bytes` (written after the prelude; `None` means the scenario's own length) and `seed`.
+/// They ignore the page size, because a file system addresses sectors of 512 bytes.
 ///
 /// # Errors
-/// [`TraceError::Usage`] when sizes, shares or the length make no sense together, and when a file
+/// [`TraceError::Usage`] if sizes, shares or the length contradict each other, or if a file
 /// workload is given a request size, gaps or reads, which its files and its host decide.
 pub fn open(
     spec: &WorkloadSpec,

@@ -1,11 +1,11 @@
-//! The language of `--workload`: a pattern, or the name of a file workload.
+//! The syntax of `--workload`: a pattern or the name of a file workload.
 
 use std::{fmt, str::FromStr};
 
 use thermocline_filehost::Scenario;
 use thermocline_trace::{TraceError, generate::PatternSpec};
 
-/// What is generated; [`open`](crate::open()) opens it.
+/// A generated workload; [`open`](crate::open()) opens it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadSpec {
     /// Addresses drawn from a distribution.
@@ -46,7 +46,7 @@ impl FromStr for WorkloadSpec {
     }
 }
 
-/// Refuses phases that are file workloads.
+/// Refuses file workloads as phases.
 fn refuse_scenarios(phases: &str) -> Result<(), TraceError> {
     let names = phases.split(',').filter_map(|phase| phase.split(['@', ':']).next());
     match names.map(str::trim).find(|name| Scenario::by_name(name).is_some()) {

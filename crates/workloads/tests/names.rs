@@ -4,10 +4,10 @@ use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
 use thermocline_trace::{Request, Source, generate::GeneratorOptions};
 use thermocline_workloads::{WorkloadSpec, all, open};
 
-/// Seven eighths of the thesis' 64 MB.
+/// Seven eighths of the 64 MB of the thesis.
 const VOLUME: u64 = 56 << 20;
 
-/// Requests with what they wrote or read, and how many of them are the prelude.
+/// Requests with the bytes that they wrote or read, and the number of requests in the prelude.
 type Traffic = (Vec<(Request, Option<Vec<u8>>)>, u64);
 
 fn traffic(source: &mut dyn Source) -> Traffic {
