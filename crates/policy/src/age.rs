@@ -1,4 +1,4 @@
-//! Ages of blocks and pages, and how policies bend them.
+//! Ages of blocks and pages, and their transformations.
 
 use alloc::string::String;
 
@@ -8,16 +8,18 @@ use crate::{
 };
 
 choice! {
-    /// What a block's age counts from.
+    /// The event from which a block's age counts.
     pub enum AgeSource {
-        /// The time the block was opened.
+        /// The block was opened.
         Created = "created",
-        /// The time a page of it was last superseded, trimmed, inferred to be garbage, or found not to be.
+        /// A page of the block was last superseded, trimmed, inferred to be garbage, or found to be
+        /// valid after all.
         LastInvalidation = "last-invalidation",
-        /// The time the youngest data in it were written by the host; copies keep their age, where the placement knows it
-        /// (M2, M3, M6), else they are as old as the youngest data of the block they come from.
+        /// The host wrote the youngest data in the block. Copies keep their age where the placement
+        /// knows it (M2, M3, M6). Otherwise they are as old as the youngest data of their source
+        /// block.
         Youngest = "youngest",
-        /// The time the last page was programmed into it, by the host or as a copy.
+        /// The last page of the block was programmed, by the host or as a copy.
         Closed = "closed",
     }
 }
@@ -36,11 +38,13 @@ choice! {
     }
 }
 
-/// Age factors and time scales stay where products with weights neither overflow nor lose digits.
+/// Age factors and time scales are clamped to this range, in which products with weights neither
+/// overflow nor lose precision.
 const MIN_FACTOR: f64 = 1e-200;
 const MAX_FACTOR: f64 = 1e200;
 
-/// The exponent of [`Shape::Power`]. Below 0 the older of two blocks would score worse.
+/// The exponent of [`Shape::Power`]. Not negative, because then the older of two blocks would score
+/// worse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponent(pub f64);
 
@@ -54,8 +58,8 @@ impl ParamValue for Exponent {
     }
 }
 
-/// The age transformation T: keeps a very old block from outweighing everything else
-/// (CAT paper, §3.2 and Figure 7). Monotone, so that the older of two blocks never scores worse.
+/// The age transformation T. It keeps a very old block from outweighing everything else (CAT paper,
+/// §3.2 and Figure 7). It is monotone, so the older of two blocks never scores worse.
 #[derive(Clone, Copy, Debug)]
 pub struct Transform {
     shape: Shape,
@@ -65,7 +69,7 @@ pub struct Transform {
 }
 
 impl Transform {
-    /// The transformation of a shape with time scale `tau`, or `time_scale` where it is `None`.
+    /// The transformation of a shape with time scale `tau`; `None` means `time_scale`.
     #[must_use]
     pub fn new(shape: Shape, tau: Option<Ticks>, time_scale: f64, exponent: f64) -> Self {
         let tau = tau.map_or(time_scale, |t| t.0 as f64).max(MIN_FACTOR);
@@ -90,7 +94,7 @@ impl Transform {
 }
 
 impl Transform {
-    /// The time scale of [`Shape::Log`], where it is that.
+    /// The time scale, for [`Shape::Log`] only.
     #[inline]
     #[must_use]
     pub fn scale_of_log(&self) -> Option<f64> {
@@ -129,10 +133,10 @@ impl Ages for Transform {
 
 /// The age factor of a policy's costs.
 pub trait Ages {
-    /// The factor of an age: finite, not negative, and not falling as the age grows.
+    /// The factor of an age: finite, not negative, monotone in the age.
     fn factor(&self, age: u64) -> f64;
 
-    /// No less than the factor, little more, and faster to compute.
+    /// An upper bound of the factor: close to it and faster to compute.
     #[inline]
     fn bound(&self, age: u64) -> f64 {
         self.factor(age)
@@ -146,7 +150,7 @@ impl<F: Fn(u64) -> f64> Ages for F {
     }
 }
 
-/// The exponent of a normal number, and its mantissa less one.
+/// The exponent of a normal number, and its mantissa minus one.
 #[inline]
 fn parts(x: f64) -> (f64, f64) {
     const FRACTION: u64 = (1 << 52) - 1;
@@ -154,20 +158,21 @@ fn parts(x: f64) -> (f64, f64) {
     (exponent as f64, f64::from_bits(x.to_bits() & FRACTION | 1023 << 52) - 1.0)
 }
 
-/// The most by which [`log2_above`] is too large.
+/// The largest error of [`log2_above`].
 const LOG2_ABOVE: f64 = 0.017;
 
-/// No less than the binary logarithm of `x >= 1`, and little more: the exponent, and a parabola
-/// through the mantissa.
+/// An upper bound of the binary logarithm of `x >= 1`: the exponent plus a parabola through the
+/// mantissa.
 #[inline]
 fn log2_above(x: f64) -> f64 {
     let (exponent, m) = parts(x);
     exponent + m + 0.3465 * m * (1.0 - m) + 0.0085
 }
 
-/// No less than the binary logarithm of a normal `x`, and at most 0.000 001 more: the exponent, and a polynomial
-/// through the mantissa. A search takes the logarithms of all that could be the best by its bounds: with a parabola, which is
-/// too large by up to 0.017, they are a dozen at each level of the tree.
+/// An upper bound of the binary logarithm of a normal `x`, at most 0.000 001 too large: the
+/// exponent plus a polynomial through the mantissa. A search needs the exact logarithm of every
+/// candidate that may still be best by its bound. With the parabola, whose error is up to 0.017,
+/// these are a dozen at each level of the tree.
 #[inline]
 fn log2_bound(x: f64) -> f64 {
     let (exponent, m) = parts(x);
@@ -175,11 +180,12 @@ fn log2_bound(x: f64) -> f64 {
     let low = 1.442_647_55 + m * -0.720_316_06;
     let middle = 0.472_086_92 + m * -0.321_960_29;
     let high = 0.188_752_74 + m * (-0.075_651_37 + m * 0.014_440_35);
-    // The slack has room for all roundings, the reciprocal of the time scale's among them.
+    // The constant covers all rounding errors, including that of the time scale's reciprocal.
     exponent + m * (low + square * (middle + square * high)) + 0.000_000_85
 }
 
-/// No less than `x` to the power of `exponent >= 0`, and hardly more; the greatest of factors where it is near them.
+/// An upper bound, close to exact, of `x` to the power of `exponent >= 0`. Near the largest factor
+/// it is the largest factor.
 #[inline]
 fn power_bound(x: f64, exponent: f64) -> f64 {
     if x < f64::MIN_POSITIVE {
@@ -191,7 +197,8 @@ fn power_bound(x: f64, exponent: f64) -> f64 {
     exp2_bound(exponent * log2_bound(x))
 }
 
-/// No less than 2 to the power of `x`, and at most 0.000 001 of it more; the greatest of factors where it is near them.
+/// An upper bound of 2 to the power of `x`, with a relative error of at most 0.000 001. Near the
+/// largest factor it is the largest factor.
 #[inline]
 fn exp2_bound(x: f64) -> f64 {
     if !(-600.0..600.0).contains(&x) {
@@ -199,7 +206,7 @@ fn exp2_bound(x: f64) -> f64 {
     }
     let whole = libm::floor(x);
     let m = x - whole;
-    // The other polynomial, through the fraction.
+    // A second polynomial, through the fraction.
     let (low, square) = (0.693_154_49 + m * 0.240_141_82, m * m);
     let high = 0.055_860_34 + m * (0.008_949_59 + m * 0.001_893_75);
     let fraction = 1.000_000_3 + m * (low + square * high);

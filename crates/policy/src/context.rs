@@ -1,36 +1,37 @@
-//! What a policy knows of its device when it is built.
+//! The description of the device from which a policy is built.
 
 use alloc::{sync::Arc, vec::Vec};
 
 use crate::bank::BankAssignment;
 
-/// What a policy knows of its device when it is built.
+/// The description of the device from which a policy is built.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// Logical pages the device exports.
     pub logical_pages: u32,
     /// Erase blocks on the chip, in all banks.
     pub blocks: u32,
-    /// The last of these, which hold no data of the host: those of an index log.
+    /// The last blocks of the chip, which hold the index log and no host data.
     pub system_blocks: u32,
-    /// Free blocks of each bank that the host never takes.
+    /// Free blocks of each bank that host writes may not take.
     pub reserve: u32,
     /// Data pages in an erase block.
     pub pages_per_block: u32,
-    /// Banks that clean by themselves.
+    /// Banks that are cleaned independently.
     pub banks: u32,
-    /// Which of them a logical page goes to.
+    /// Assignment of logical pages to banks.
     pub bank_assignment: BankAssignment,
-    /// Time scale of age transformations where the user names none, in the run's time unit.
+    /// Default time scale of age transformations, in the run's time unit.
     pub time_scale: f64,
     /// Seed of policies that draw random numbers.
     pub seed: u64,
-    /// What becomes of each page write, for placements that know the future.
+    /// The distance of each page write to the next write of its page, for placements that know the
+    /// future.
     pub future: Option<Arc<Future>>,
 }
 
 impl Context {
-    /// The smallest of devices: enough to read a policy's arguments.
+    /// The smallest device: enough to parse a policy's arguments.
     #[must_use]
     pub const fn smallest() -> Self {
         Self {
@@ -47,31 +48,32 @@ impl Context {
         }
     }
 
-    /// Logical pages apart of which a bank's own are: it has each page, or every so many by static assignment.
+    /// Distance between consecutive logical pages of one bank: the number of banks with static
+    /// assignment, else 1.
     #[must_use]
     pub fn pages_apart(&self) -> u32 {
         if self.bank_assignment == BankAssignment::Static { self.banks.max(1) } else { 1 }
     }
 
-    /// Erase blocks in a bank: streams have an open block in each, so it is by these that a policy
-    /// finds out how many it can afford.
+    /// Erase blocks in a bank. Each stream has an open block in every bank, so this number limits
+    /// the streams that a policy can afford.
     #[must_use]
     pub const fn blocks_of_bank(&self) -> u32 {
         if self.banks > 1 { self.blocks / self.banks } else { self.blocks }
     }
 }
 
-/// The future of a run: how many page writes of the host go by until each written page is
-/// overwritten or trimmed; [`Future::NEVER`] if it is not.
+/// The future of a run: for each page write, the number of host page writes until the page is
+/// overwritten or trimmed, or [`Future::NEVER`].
 #[derive(Clone, Debug, Default)]
 pub struct Future {
-    /// Of each page that is filled before the run, by logical page.
+    /// For each page filled before the run, by logical page.
     pub filled: Vec<u32>,
-    /// Of each page write, in the order of writing.
+    /// For each page write, in write order.
     pub written: Vec<u32>,
 }
 
 impl Future {
-    /// The page is neither overwritten nor trimmed, or not before 2³² − 1 more page writes.
+    /// The page is neither overwritten nor trimmed within the next 2³² − 2 page writes.
     pub const NEVER: u32 = u32::MAX;
 }

@@ -1,23 +1,24 @@
-//! What is known to be garbage before it is overwritten.
+//! Sources of information about dead data: data that are garbage before they are overwritten.
 
 use alloc::format;
 
 use crate::{Args, ParamError, PolicyInfo, params, params::NoParams};
 
-/// Erasing blocks of nothing but dead data ahead of cleaning, on the block-mapped layer (FSAF,
-/// §4.2.3 of the thesis): when more than `delta` of the pages are dead and `mu` of the blocks are in
-/// use, until `target` are left. The part of [`Fsaf`] that a layer needs.
+/// Reclamation ahead of cleaning on the block-mapped layer (FSAF, §4.2.3 of the thesis): erases
+/// blocks that hold only dead data. It starts when more than `delta` of the pages are dead and `mu`
+/// of the blocks are in use, and ends at `target`. This is the part of [`Fsaf`] that a layer needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reclaim {
-    /// Share of the device's pages that must be dead (the thesis' δ).
+    /// Share of the device's pages that must be dead to start (the thesis' δ).
     pub delta: f64,
-    /// Share of the blocks that must be in use (μ).
+    /// Share of the blocks that must be in use to start (μ).
     pub mu: f64,
-    /// Share of dead pages at which it ends (Δ).
+    /// Share of dead pages at which reclamation ends (Δ).
     pub target: f64,
-    /// No more than delta - target of the blocks at a time, so that no request waits for all.
+    /// Limits one run to delta - target of the blocks, so that no request waits for all of them.
     pub cap: bool,
-    /// Whether a collection erases such blocks before it folds; else only this does.
+    /// Whether a collection erases fully dead blocks before it folds. Otherwise only reclamation
+    /// does.
     pub collect: bool,
 }
 
@@ -27,14 +28,14 @@ impl Default for Reclaim {
     }
 }
 
-/// Whom a layer believes that data are dead.
+/// Which sources of dead data a layer uses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeadData {
-    /// Nobody: trims are ignored.
+    /// None: trims are ignored.
     None,
     /// The host's trims.
     Trim,
-    /// The host's trims, and what a watcher of its FAT file system infers.
+    /// The host's trims, and inferences from the host's FAT file system.
     Fsaf(Fsaf),
 }
 
@@ -61,21 +62,21 @@ params! {
 }
 
 crate::choice! {
-    /// What must be seen before a sector is called dead.
+    /// The evidence required before a sector is considered dead.
     pub enum Guards {
-        /// Both copies of the FAT agree, and the sector of the FAT was written twice since the data.
+        /// Both copies of the FAT agree, and the FAT sector was written twice since the data.
         Full = "full",
-        /// One copy of the FAT says so: unsafe, for comparison.
+        /// One copy of the FAT. Unsafe; for comparison with the thesis.
         Thesis = "thesis",
     }
 }
 
 impl Fsaf {
-    /// Reads the arguments.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// [`ParamError`], naming the one that is no share, or a `target` above `delta`, at which erasing
-    /// ahead would end before it begins.
+    /// [`ParamError`], naming the parameter that is not a share, or a `target` above `delta`, with
+    /// which reclamation would end before it begins.
     pub fn build(args: &Args) -> Result<Self, ParamError> {
         let fsaf = Self::read(args)?;
         let most = fsaf.delta.min(1.0);
@@ -97,7 +98,7 @@ impl Fsaf {
         Ok(fsaf)
     }
 
-    /// The part that is about erasing ahead.
+    /// The parameters of reclamation.
     #[must_use]
     pub const fn reclaim(&self) -> Reclaim {
         Reclaim {
@@ -110,7 +111,7 @@ impl Fsaf {
     }
 }
 
-/// What the catalogue lists.
+/// The catalogue entries.
 pub const DEAD_DATA: &[PolicyInfo] = &[
     PolicyInfo {
         name: "none",
@@ -136,7 +137,7 @@ pub const DEAD_DATA: &[PolicyInfo] = &[
     },
 ];
 
-/// The entry users mean by `name`.
+/// The entry with this name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     DEAD_DATA.iter().find(|info| info.is_called(name))

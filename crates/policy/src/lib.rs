@@ -1,22 +1,22 @@
-//! Every decision of flash cleaning that can be taken differently, one small file a policy.
+//! The decisions of flash garbage collection, one small file per policy.
 //!
-//! A policy sees read-only views and returns a decision; only the translation layer moves data. The
-//! [table](BlockTable) of blocks is the layer's, and a policy sees no more of it than a [`BlockView`].
+//! A policy sees read-only views and returns a decision. Only the translation layer moves data. The
+//! [table](BlockTable) of blocks belongs to the layer; a policy sees a [`BlockView`] of it.
 //!
 //! * [`victim`]: which erase block is cleaned next ([`Victim`](victim::Victim));
 //! * [`placement`]: which stream a page goes to, and in which order survivors are written
 //!   ([`Placement`](placement::Placement));
 //! * [`bank`]: which bank a page goes to;
 //! * [`trigger`]: when cleaning starts and stops;
-//! * [`idle`]: what is done while the host is silent;
-//! * [`wear`]: what else moves so that blocks age together;
-//! * [`preset`]: named combinations, as the papers use them;
-//! * [`foreign`]: policies of a user's own, in C or in Python.
+//! * [`idle`]: how much to clean in idle time;
+//! * [`wear`]: what else is moved to level wear;
+//! * [`preset`]: named combinations, as used by the papers;
+//! * [`foreign`]: user-defined policies, in C or Python.
 //!
-//! Policies are registered by one line in [`victim::VICTIMS`] or
-//! the list in [`placement`]; help, catalogue and conformance tests follow from there.
+//! One line in [`victim::VICTIMS`] or in the list in [`placement`] registers a policy. Help,
+//! catalogue and conformance tests follow from there.
 //!
-//! A victim policy, and what a layer asks of it:
+//! A victim policy, and the calls of a layer:
 //!
 //! ```
 //! use thermocline_flash::BlockId;

@@ -1,11 +1,12 @@
-//! A set of block numbers that knows its lowest.
+//! A set of block numbers with fast access to the lowest.
 //!
-//! A bit for each number, and above every 64 bits one that says whether any of them is set, up to a
-//! single word: all operations follow one bit a level, four levels for 16 million blocks.
+//! Level 0 has one bit for each number. Each higher level has one bit for every 64 bits below, set
+//! if any of them is, up to a single word. Every operation visits one word a level: four levels for
+//! 16 million blocks.
 
 use alloc::{vec, vec::Vec};
 
-/// A set of numbers that knows its lowest.
+/// A set of numbers with fast access to the lowest.
 #[derive(Clone, Debug)]
 pub struct Lowest {
     /// `levels[0]` has a bit for each number; the last level has one word.
@@ -13,7 +14,7 @@ pub struct Lowest {
 }
 
 impl Lowest {
-    /// The empty set, of numbers less than `numbers`.
+    /// The empty set of numbers below `numbers`.
     #[must_use]
     pub fn new(numbers: usize) -> Self {
         let mut levels = Vec::new();
@@ -27,7 +28,7 @@ impl Lowest {
         }
     }
 
-    /// Takes a number in; nothing changes if it is there.
+    /// Inserts a number; does nothing if the set has it.
     pub fn insert(&mut self, number: u32) {
         let mut index = number as usize;
         for level in &mut self.levels {
@@ -36,7 +37,7 @@ impl Lowest {
         }
     }
 
-    /// Takes a number out; nothing changes if it is not there.
+    /// Removes a number; does nothing if the set does not have it.
     pub fn remove(&mut self, number: u32) {
         let mut index = number as usize;
         for level in &mut self.levels {
@@ -79,7 +80,7 @@ mod tests {
             for step in 0..20_000 {
                 draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let number = ((draw >> 32) % u64::from(numbers)) as u32;
-                // Grows, then shrinks from below.
+                // The set grows, then shrinks from the lowest number.
                 if step < 5_000 && draw >> 63 == 0 {
                     set.insert(number);
                     sorted.insert(number);

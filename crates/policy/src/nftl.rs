@@ -3,9 +3,9 @@
 use crate::{PolicyInfo, choice, params};
 
 choice! {
-    /// Which erased block is taken next.
+    /// Which free block is used next.
     pub enum FreeOrder {
-        /// The one that waited longest.
+        /// The one that has been free longest.
         Fifo = "fifo",
         /// The one erased last.
         Lifo = "lifo",
@@ -30,7 +30,7 @@ params! {
     }
 }
 
-/// What the catalogue says.
+/// The catalogue entry.
 pub const INFO: PolicyInfo = PolicyInfo {
     name: "nftl",
     aliases: &[],

@@ -1,7 +1,7 @@
-//! Parameters of policies: declared once, documented where they are declared.
+//! Parameters of policies, declared and documented in one place.
 //!
 //! [`params!`](crate::params!) turns a struct with doc comments and defaults into the parser of
-//! `name(key=value, …)` arguments and into the help that the command line shows.
+//! `name(key=value, …)` arguments and into the help of the command line.
 
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt, ops::RangeInclusive};
@@ -10,36 +10,37 @@ use core::{fmt, ops::RangeInclusive};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Args(pub Vec<(String, String)>);
 
-/// What the catalogue says of a parameter.
+/// The catalogue entry of a parameter.
 #[derive(Clone, Debug)]
 pub struct ParamInfo {
     /// The key.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub doc: String,
-    /// The value where none is given.
+    /// Its default.
     pub default: String,
-    /// What values look like.
+    /// The form of its values.
     pub expected: &'static str,
-    /// A value as it is always written, so that equal values are equal texts: `84min` for `5040s`.
+    /// Rewrites a value in canonical form, so that equal values have equal texts: `84min` for
+    /// `5040s`.
     pub canonical: fn(&str) -> Option<String>,
 }
 
-/// An argument no policy can take.
+/// An invalid argument of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamError {
-    /// There is no such parameter.
+    /// The policy has no such parameter.
     Unknown {
-        /// What the user wrote.
+        /// The key as the user wrote it.
         key: String,
-        /// What there is.
+        /// The parameters that exist.
         known: Vec<&'static str>,
     },
     /// The value does not parse or is out of range.
     Value {
         /// The parameter.
         key: String,
-        /// What the user wrote.
+        /// The value as the user wrote it.
         value: String,
         /// What was expected.
         expected: String,
@@ -64,10 +65,10 @@ impl fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
-/// The most streams a placement offers: each keeps a block open in every bank.
+/// Maximum number of streams of a placement. Each keeps a block open in every bank.
 pub const MAX_STREAMS: u32 = 32;
 
-/// The value of a parameter that has to lie within `range`.
+/// Checks that the value of a parameter lies within `range`.
 ///
 /// # Errors
 /// [`ParamError::Value`], naming the parameter and the range, if it does not.
@@ -87,17 +88,17 @@ pub fn within(
     Err(ParamError::Value { key: key.into(), value: format!("{value}"), expected })
 }
 
-/// A type a parameter may have.
+/// A type that a parameter may have.
 pub trait ParamValue: Sized {
-    /// What values look like, for help and errors.
+    /// The form of its values, for help and errors.
     const EXPECTED: &'static str;
-    /// Reads what a user wrote.
+    /// Parses a value in the user's notation.
     fn parse(text: &str) -> Option<Self>;
-    /// Writes it as a user would.
+    /// Formats a value in the user's notation.
     fn show(&self) -> String;
 }
 
-/// A span of time in the run's time unit: nanoseconds, except where a run counts in writes.
+/// A duration in the run's time unit: nanoseconds, or writes where a run counts those.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticks(pub u64);
 
@@ -203,7 +204,7 @@ macro_rules! choice {
     };
 }
 
-/// Declares a policy's parameters: fields with a doc comment, a type and a default.
+/// Declares the parameters of a policy: fields with a doc comment, a type and a default.
 #[macro_export]
 macro_rules! params {
     (@join $first:literal $(, $rest:literal)*) => { concat!($first $(, " | ", $rest)*) };
@@ -236,7 +237,7 @@ macro_rules! params {
                 }),*]
             }
 
-            /// Reads arguments over the defaults.
+            /// Parses arguments, with defaults for the rest.
             ///
             /// # Errors
             /// [`ParamError`](crate::ParamError), naming the parameter.

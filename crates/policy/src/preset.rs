@@ -1,24 +1,24 @@
-//! Named combinations, as the papers and their readers use them.
+//! Named combinations of policies, as used in the papers.
 
 use alloc::vec::Vec;
 
 use crate::{ParamInfo, PolicyInfo, bank::BankAssignment, trigger::Trigger};
 
-/// The translation layer a preset runs on.
+/// The translation layer of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerKind {
-    /// Out-of-place updates, page by page.
+    /// Out-of-place updates with a page-level map.
     PageMapped,
-    /// Every page has its place; an update erases its block.
+    /// Every page has a fixed location. An update erases its block.
     InPlace,
-    /// Every block has its place, and a replacement that takes its updates.
+    /// Every logical block has a primary block, and a replacement block that takes its updates.
     Nftl,
-    /// Out-of-place updates, page by page, with the map on the chip.
+    /// Out-of-place updates with a page-level map that is stored on the chip.
     DemandPaged,
 }
 
 impl LayerKind {
-    /// What results call it.
+    /// Name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,33 +33,33 @@ impl LayerKind {
 /// A full combination of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// The name users write.
+    /// The name.
     pub name: &'static str,
-    /// Other names that mean the same.
+    /// Alternative names.
     pub aliases: &'static [&'static str],
     /// The layer.
     pub layer: LayerKind,
-    /// The victim policy, with arguments in brackets where they are not its defaults.
+    /// The victim policy, with its arguments in parentheses where they differ from the defaults.
     pub victim: &'static str,
-    /// The placement, likewise.
+    /// The placement, in the same form.
     pub placement: &'static str,
-    /// Read-only and writable data in separate blocks.
+    /// Whether read-only and writable data are in separate blocks.
     pub read_only_separation: bool,
-    /// The most and the least erased blocks are swapped near the end of life.
+    /// Whether the most and the least erased blocks are swapped near the end of life.
     pub swap: bool,
-    /// How pages are spread over banks.
+    /// Assignment of pages to banks.
     pub bank_assignment: BankAssignment,
-    /// What makes cleaning start.
+    /// When cleaning starts.
     pub trigger: Trigger,
-    /// Blocks cleaned at once, where survivors are sorted.
+    /// Number of blocks cleaned at once, where survivors are sorted.
     pub batch: u32,
-    /// What is done between requests, with arguments where they are not the defaults.
+    /// Idle policy, with its arguments where they differ from the defaults.
     pub idle: Option<&'static str>,
-    /// Whom the layer believes that data are dead.
+    /// Source of information about dead data.
     pub dead_data: &'static str,
-    /// Where it comes from.
+    /// Source: paper and section.
     pub source: &'static str,
-    /// One line: what it is and when to use it.
+    /// One line: what the preset is and when to use it.
     pub summary: &'static str,
 }
 
@@ -82,7 +82,7 @@ const PAGE_MAPPED: Preset = Preset {
 
 const NFTL: Preset = Preset { layer: LayerKind::Nftl, ..PAGE_MAPPED };
 
-/// Every preset there is.
+/// All presets.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "in-place",
@@ -371,13 +371,13 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// The preset called `name`.
+/// The preset with this name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name || preset.aliases.contains(&name))
 }
 
-/// What the papers name and no flash can do.
+/// Schemes that the papers name and no flash can implement.
 pub const IMPOSSIBLE: &[PolicyInfo] = &[PolicyInfo {
     name: "hole-plugging",
     aliases: &["autoraid"],
@@ -397,7 +397,8 @@ pub fn axes(preset: &Preset) -> (&'static PolicyInfo, &'static PolicyInfo) {
     )
 }
 
-/// The parameters that may stand in brackets behind a preset's name: those of its axes and of its layer.
+/// The parameters accepted in parentheses after a preset's name: those of its policies and of its
+/// layer.
 #[must_use]
 pub fn params(preset: &Preset) -> Vec<ParamInfo> {
     let name = |call: &'static str| call.split('(').next().unwrap_or(call);

@@ -1,19 +1,20 @@
-//! When cleaning starts and when it stops.
+//! When cleaning starts and stops.
 
 use core::fmt;
 
 use crate::choice;
 
 choice! {
-    /// What makes cleaning start.
+    /// The condition that starts cleaning.
     #[derive(Default)]
     pub enum Trigger {
-        /// A write needs a block and fewer than the low watermark are free.
+        /// A write needs a block, and fewer than the low watermark are free.
         #[default]
         Lazy = "lazy",
-        /// A write has left the reserve or less: directly after it (striping paper, §5).
+        /// A write has left no more than the reserve; cleaning follows it directly (striping paper,
+        /// §5).
         Eager = "eager",
-        /// A write needs a block, and a victim has garbage enough: all garbage at the high
+        /// A write needs a block, and a victim has enough garbage: a full block of it at the high
         /// watermark, any at the low one (Kawaguchi, Nishioka, Motoda 1995: the gradually falling
         /// threshold).
         Falling = "falling",
@@ -21,44 +22,44 @@ choice! {
 }
 
 impl Trigger {
-    /// The least pages of garbage that make a block of `pages` pages worth cleaning while `free`
-    /// blocks are free.
+    /// The minimum number of garbage pages that makes a block of `pages` pages worth cleaning while
+    /// `free` blocks are free.
     #[must_use]
     pub fn least_garbage(self, marks: &Watermarks, free: u32, pages: u32) -> u32 {
         if self != Self::Falling || free < marks.low {
             return 1;
         }
-        // One step above the low watermark nearly anything goes, one below the high one only
-        // nearly pure garbage.
+        // One step above the low watermark nearly any garbage suffices; one below the high one the
+        // block must be nearly all garbage.
         let steps = u64::from((marks.high - marks.low).max(1));
         let above = u64::from(free - marks.low + 1);
         (u64::from(pages) * above).div_ceil(steps).min(u64::from(pages)).max(1) as u32
     }
 }
 
-/// How much of its cleaning a write waits for.
+/// How much cleaning a host write waits for.
 ///
-/// Problem. A victim is cleaned whole before a write, and that write waits for all its survivors. Idea.
-/// Each page of the host pays for what it takes: so many survivors are moved after it that the free
-/// pages are as many as before. Consequence. A victim stays partly cleaned between writes, and what
-/// dies in it meanwhile is not moved.
+/// Problem. A victim is cleaned completely before a write, so that write waits for all its
+/// survivors. Idea. Each host page pays for the space it takes: after it, enough survivors are
+/// moved to keep the number of free pages constant. Consequence. A victim stays partly cleaned
+/// between writes, and pages that die in it meanwhile are not moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pacing {
-    /// Victims are cleaned whole, when a write needs a block.
+    /// Victims are cleaned completely, when a write needs a block.
     #[default]
     Off,
-    /// Each page of the host pays what keeps the free pages as many as they are.
+    /// Each host page pays enough to keep the number of free pages constant.
     Paced,
-    /// The same, with at most so many survivors moved after a page of the host. Too few for how full
-    /// the device is, and writes have to wait for whole victims again.
+    /// Like `Paced`, with at most this number of survivors moved after a host page. If it is too
+    /// low for the utilisation of the device, writes wait for complete victims again.
     Most(u32),
 }
 
 impl Pacing {
-    /// What [`parse`](Self::parse) takes.
+    /// The values accepted by [`parse`](Self::parse).
     pub const EXPECTED: &'static str = "off | paced | N";
 
-    /// `off`, `paced`, or a number of survivors.
+    /// Parses `off`, `paced`, or a number of survivors.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -79,15 +80,15 @@ impl fmt::Display for Pacing {
     }
 }
 
-/// Low and high watermarks on the free list (CAT paper, Table 7).
+/// Low and high watermarks of the free list (CAT paper, Table 7).
 ///
-/// The user path never takes the last `reserve` free blocks: survivors need them. Cleaning starts
-/// when a write needs a block and fewer than `low` are free, and stops at `high`. The default,
-/// `low = high = reserve + 1`, cleans only when a write needs a block and stops as soon as it can
-/// be given one; more hysteresis contradicts the published tables.
+/// Host writes never take the last `reserve` free blocks, because survivors need them. Cleaning
+/// starts when a write needs a block and fewer than `low` are free, and stops at `high`. The
+/// default, `low = high = reserve + 1`, cleans only when a write needs a block and stops as soon as
+/// it can get one. More hysteresis contradicts the published tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watermarks {
-    /// Free blocks kept for the cleaner.
+    /// Free blocks reserved for cleaning.
     pub reserve: u32,
     /// Cleaning starts below this number of free blocks.
     pub low: u32,
@@ -96,7 +97,7 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Cleans only when out of space, with `reserve` blocks for the cleaner.
+    /// Cleans only when out of space, with `reserve` blocks for cleaning.
     #[must_use]
     pub const fn lazy(reserve: u32) -> Self {
         Self { reserve, low: reserve + 1, high: reserve + 1 }

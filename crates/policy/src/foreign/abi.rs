@@ -1,11 +1,12 @@
-//! Policies as tables of C functions: what `include/thermocline_policy.h` declares.
+//! Policies as tables of C functions, as declared in `include/thermocline_policy.h`.
 //!
-//! The one file here with `unsafe`. What C promises, and what every block below relies on, is the contract of the
-//! header: functions keep to the lengths they are given and keep no pointer beyond a call, names and messages are
-//! terminated, a state is used by one thread at a time, and nothing unwinds. A table that breaks it can do anything.
+//! This is the only file of the crate with `unsafe`. Every block below relies on the contract of
+//! the header: functions respect the lengths they are given and keep no pointer beyond a call,
+//! names and messages are terminated, a state is used by one thread at a time, and nothing unwinds.
+//! A table that breaks the contract causes undefined behaviour.
 //!
-//! Versions: a table begins with the version of the interface and its own size. A later version only appends
-//! fields; those that a table does not have are null here.
+//! Versions: a table begins with the version of the interface and its own size. Later versions only
+//! append fields. Fields that a table does not have are null here.
 
 #![allow(unsafe_code)]
 
@@ -26,25 +27,25 @@ pub const VERSION: u32 = 1;
 
 const WRITTEN_AHEAD: u32 = 1;
 
-/// What a policy knows of the device.
+/// The device, as a policy sees it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Device {
-    /// Bytes of this.
+    /// Size of this struct in bytes.
     pub size: u32,
-    /// Pages that the device exports.
+    /// Logical pages that the device exports.
     pub logical_pages: u32,
     /// Erase blocks in all banks.
     pub blocks: u32,
     /// Data pages in a block.
     pub pages_per_block: u32,
-    /// Banks that clean by themselves.
+    /// Banks that are cleaned independently.
     pub banks: u32,
-    /// The bank of a victim policy.
+    /// The bank of the policy; for victim policies only.
     pub bank: u32,
     /// Time scale of age transformations, in nanoseconds.
     pub time_scale: f64,
-    /// Seed for those who draw random numbers.
+    /// Seed for random numbers.
     pub seed: u64,
 }
 
@@ -67,13 +68,13 @@ impl Device {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Victim {
-    /// Bytes of this.
+    /// Size of this struct in bytes.
     pub size: u32,
     /// The bank.
     pub bank: u32,
     /// The block.
     pub block: u32,
-    /// The stream it was opened for.
+    /// The stream for which the block was opened.
     pub stream: u32,
     /// Its valid pages.
     pub valid: u32,
@@ -81,7 +82,7 @@ pub struct Victim {
     pub pages: u32,
     /// Logical pages that hold data.
     pub mapped: u32,
-    /// Logical pages the device could hold.
+    /// Logical pages that the device exports.
     pub capacity: u32,
     /// Time of the cleaning.
     pub now: u64,
@@ -92,23 +93,23 @@ type Open = unsafe extern "C" fn(State, *const Device) -> State;
 type Close = unsafe extern "C" fn(State);
 type Message = unsafe extern "C" fn(State, c_int) -> *const c_char;
 
-/// The functions that tables of both kinds begin with.
+/// The fields with which both kinds of table begin.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     /// [`VERSION`].
     pub version: u32,
-    /// Bytes of the table.
+    /// Size of the table in bytes.
     pub size: u32,
-    /// What results call it; may be null.
+    /// Name in results; may be null.
     pub name: *const c_char,
-    /// Handed to `open`; the state where that is null.
+    /// Passed to `open`. Used as the state if `open` is null.
     pub data: State,
-    /// Makes the state of a run; null is an error.
+    /// Creates the state of a run; null is an error.
     pub open: Option<Open>,
-    /// Frees it.
+    /// Frees the state.
     pub close: Option<Close>,
-    /// What a code other than 0 means.
+    /// Returns the text for an error code.
     pub message: Option<Message>,
 }
 
@@ -175,13 +176,13 @@ pub struct VictimTable {
 /// A table of either kind.
 ///
 /// # Safety
-/// All zeros are a value of it, and it begins with a [`Head`].
+/// All zeros must be a valid value, and the first field must be a [`Head`].
 pub unsafe trait Table: Copy {
-    /// What it begins with.
+    /// The head of the table.
     fn head(&self) -> &Head;
 }
 
-// SAFETY: integers and pointers that may be null, in the order of C; the head is the first field.
+// SAFETY: the fields are integers and nullable pointers in C layout; the first is the head.
 unsafe impl Table for PlacementTable {
     fn head(&self) -> &Head {
         &self.head
@@ -195,18 +196,18 @@ unsafe impl Table for VictimTable {
     }
 }
 
-/// Copies a table of C, of this version of the interface or an older one.
+/// Copies a C table of this version of the interface or of an earlier size.
 ///
 /// # Safety
 /// `table` is null, or points at a table of this kind as the header declares it.
 ///
 /// # Errors
-/// It is null, or of another version.
+/// The pointer is null, or the version differs.
 pub unsafe fn read<T: Table>(table: *const T) -> Result<T, Failure> {
     if table.is_null() {
         return Err(Box::new(Wrong("the table of the policy is null".into())));
     }
-    // SAFETY: by the caller's promise there is a table, which begins with its version and its size.
+    // SAFETY: the caller promises a table; it begins with its version and its size.
     let (version, size) = unsafe { (*table.cast::<u32>(), *table.cast::<u32>().add(1)) };
     if version != VERSION || (size as usize) < mem::size_of::<Head>() {
         return Err(Box::new(Wrong(format!(
@@ -215,7 +216,8 @@ pub unsafe fn read<T: Table>(table: *const T) -> Result<T, Failure> {
         ))));
     }
     let bytes = (size as usize).min(mem::size_of::<T>());
-    // SAFETY: all zeros are a table; the source has so many bytes by its own size, and the target by its type.
+    // SAFETY: all zeros are a valid table. The source has at least this many bytes by its own size,
+    // the target by its type.
     unsafe {
         let mut copy = mem::zeroed::<T>();
         ptr::copy_nonoverlapping(table.cast::<u8>(), (&raw mut copy).cast::<u8>(), bytes);
@@ -238,16 +240,17 @@ struct Opened<T: Table> {
     name: String,
     table: T,
     state: State,
-    /// What must outlive the state.
+    /// Owner of data that must outlive the state.
     _kept: Box<dyn Any + Send>,
 }
 
-// SAFETY: by the contract a state may go from one thread to another, and is used by one at a time: it is owned.
+// SAFETY: by the contract a state may move between threads if one thread uses it at a time;
+// ownership ensures that.
 unsafe impl<T: Table> Send for Opened<T> {}
 
 impl<T: Table> Opened<T> {
     /// # Safety
-    /// The table's functions keep to the header, as long as `kept` is there.
+    /// The table's functions meet the header's contract while `kept` exists.
     unsafe fn new(
         name: &str,
         table: T,
@@ -258,7 +261,7 @@ impl<T: Table> Opened<T> {
         let state = match open {
             None => data,
             Some(open) => {
-                // SAFETY: by the caller's promise; the device outlives the call.
+                // SAFETY: promised by the caller; the device outlives the call.
                 let state = unsafe { open(data, device) };
                 if state.is_null() {
                     return Err(wrong(name, "open", format_args!("returned null")));
@@ -269,7 +272,7 @@ impl<T: Table> Opened<T> {
         Ok(Self { name: name.into(), table, state, _kept: kept })
     }
 
-    /// An error where a function returned another code than 0.
+    /// Turns a non-zero return code into an error.
     #[inline(always)]
     fn done(&self, method: &str, code: c_int) -> Result<(), Failure> {
         if code == 0 { Ok(()) } else { Err(self.failed(method, code)) }
@@ -277,7 +280,7 @@ impl<T: Table> Opened<T> {
 
     #[cold]
     fn failed(&self, method: &str, code: c_int) -> Failure {
-        // SAFETY: the state is open, and what comes back is null or terminated.
+        // SAFETY: the state is open, and the result is null or terminated.
         let text = self.table.head().message.and_then(|message| unsafe {
             let text = message(self.state, code);
             (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -293,16 +296,16 @@ impl<T: Table> Drop for Opened<T> {
     fn drop(&mut self) {
         let Head { open, close, .. } = *self.table.head();
         if let (Some(_), Some(close)) = (open, close) {
-            // SAFETY: the state was opened, and is not used after this.
+            // SAFETY: the state is open and is not used afterwards.
             unsafe { close(self.state) };
         }
     }
 }
 
-/// A placement of C. `kept` lives as long as it.
+/// Builds a placement from a C table. `kept` is dropped with it.
 ///
 /// # Safety
-/// The table's functions keep to the header as long as `kept` is there.
+/// The table's functions meet the header's contract while `kept` exists.
 ///
 /// # Errors
 /// Its `open` fails.
@@ -312,15 +315,15 @@ pub unsafe fn placement(
     context: &Context,
     kept: Box<dyn Any + Send>,
 ) -> Result<Box<dyn BatchPlacement>, Failure> {
-    // SAFETY: by the caller's promise.
+    // SAFETY: promised by the caller.
     let opened = unsafe { Opened::new(name, table, &Device::of(context, 0), kept) }?;
     Ok(Box::new(opened))
 }
 
-/// A victim policy of C for a bank. `kept` lives as long as it.
+/// Builds a victim policy for a bank from a C table. `kept` is dropped with it.
 ///
 /// # Safety
-/// The table's functions keep to the header as long as `kept` is there.
+/// The table's functions meet the header's contract while `kept` exists.
 ///
 /// # Errors
 /// Its `open` fails.
@@ -331,7 +334,7 @@ pub unsafe fn victim(
     bank: u32,
     kept: Box<dyn Any + Send>,
 ) -> Result<Box<dyn BatchVictim>, Failure> {
-    // SAFETY: by the caller's promise.
+    // SAFETY: promised by the caller.
     let opened = unsafe { Opened::new(name, table, &Device::of(context, bank), kept) }?;
     Ok(Box::new(Chooser { opened, columns: Columns::default(), scores: Vec::new() }))
 }
@@ -356,7 +359,7 @@ impl BatchPlacement for Opened<PlacementTable> {
     #[inline]
     fn host(&mut self, pages: &[u32], now: u64, streams: &mut [u8]) -> Result<(), Failure> {
         let Some(host) = self.table.host else { return Ok(()) };
-        // SAFETY: both lists are as long as the call says.
+        // SAFETY: both lists have the length passed.
         let code =
             unsafe { host(self.state, pages.as_ptr(), pages.len(), now, streams.as_mut_ptr()) };
         self.done("host", code)
@@ -381,7 +384,7 @@ impl BatchPlacement for Opened<PlacementTable> {
             now: victim.now,
         };
         let (list, count) = (pages.as_ptr(), pages.len());
-        // SAFETY: both lists are as long as the call says, and the victim outlives it.
+        // SAFETY: both lists have the length passed, and the victim outlives the call.
         let code = unsafe { survivors(self.state, &victim, list, count, streams.as_mut_ptr()) };
         self.done("survivors", code)
     }
@@ -390,41 +393,41 @@ impl BatchPlacement for Opened<PlacementTable> {
     fn written(&mut self, pages: &[u32], streams: &[u8], times: &[u64]) -> Result<(), Failure> {
         let Some(written) = self.table.written else { return Ok(()) };
         let (streams, times) = (streams.as_ptr(), times.as_ptr());
-        // SAFETY: the lists are as long as the call says.
+        // SAFETY: the lists have the length passed.
         let code = unsafe { written(self.state, pages.as_ptr(), streams, times, pages.len()) };
         self.done("written", code)
     }
 
     fn filled(&mut self, pages: &[u32], now: u64) -> Result<(), Failure> {
         let Some(filled) = self.table.filled else { return Ok(()) };
-        // SAFETY: the list is as long as the call says.
+        // SAFETY: the list has the length passed.
         let code = unsafe { filled(self.state, pages.as_ptr(), pages.len(), now) };
         self.done("filled", code)
     }
 
     fn trimmed(&mut self, pages: &[u32]) -> Result<(), Failure> {
         let Some(trimmed) = self.table.trimmed else { return Ok(()) };
-        // SAFETY: the list is as long as the call says.
+        // SAFETY: the list has the length passed.
         let code = unsafe { trimmed(self.state, pages.as_ptr(), pages.len()) };
         self.done("trimmed", code)
     }
 
     fn spilt(&mut self, page: u32, stream: u8, now: u64) -> Result<(), Failure> {
         let Some(spilt) = self.table.spilt else { return Ok(()) };
-        // SAFETY: numbers only.
+        // SAFETY: only numbers are passed.
         let code = unsafe { spilt(self.state, page, stream, now) };
         self.done("spilt", code)
     }
 
     fn block(&mut self, full: bool, bank: u32, block: u32, stream: u8) -> Result<(), Failure> {
         let Some(told) = self.table.block else { return Ok(()) };
-        // SAFETY: numbers only.
+        // SAFETY: only numbers are passed.
         let code = unsafe { told(self.state, c_int::from(full), bank, block, stream) };
         self.done("block", code)
     }
 }
 
-/// A victim policy of C, and room for what it looks at.
+/// A C victim policy with buffers for its arguments.
 struct Chooser {
     opened: Opened<VictimTable>,
     columns: Columns,
@@ -452,7 +455,7 @@ impl BatchVictim for Chooser {
             Some(ratio) => {
                 let mut all = vec![(0.0, 1.0); pages as usize];
                 for (valid, (numerator, denominator)) in (0..).zip(&mut all) {
-                    // SAFETY: there is room for both numbers.
+                    // SAFETY: both pointers are valid for writes.
                     let code = unsafe { ratio(*state, valid, pages, numerator, denominator) };
                     self.opened.done("ratio", code)?;
                 }
@@ -478,19 +481,19 @@ impl BatchVictim for Chooser {
         let state = opened.state;
         if let Some(choose) = opened.table.choose {
             let mut chosen = -1_i64;
-            // SAFETY: the columns are as long as the call says, and there is room for the answer.
+            // SAFETY: the columns have the length passed, and the pointer to the result is valid.
             let code = unsafe {
                 choose(state, count, valid, erases, stamps, streams, candidates, now, &mut chosen)
             };
             opened.done("choose", code)?;
-            // What is beyond all blocks is found out by the caller.
+            // The caller detects a number beyond the last block.
             return Ok((chosen >= 0).then(|| u32::try_from(chosen).unwrap_or(u32::MAX)));
         }
         let Some(score) = opened.table.score else { return Ok(None) };
         scores.clear();
         scores.resize(count, 0.0);
         let into = scores.as_mut_ptr();
-        // SAFETY: the columns and the scores are as long as the call says.
+        // SAFETY: the columns and the scores have the length passed.
         let code =
             unsafe { score(state, count, valid, erases, stamps, streams, candidates, now, into) };
         opened.done("score", code)?;
@@ -498,20 +501,20 @@ impl BatchVictim for Chooser {
     }
 
     fn age(&self, age: u64) -> Result<f64, Failure> {
-        // SAFETY: numbers only.
+        // SAFETY: only numbers are passed.
         Ok(self.opened.table.age.map_or(1.0, |factor| unsafe { factor(self.opened.state, age) }))
     }
 
     fn written(&mut self, pages: &[u32]) -> Result<(), Failure> {
         let Some(written) = self.opened.table.written else { return Ok(()) };
-        // SAFETY: the list is as long as the call says.
+        // SAFETY: the list has the length passed.
         let code = unsafe { written(self.opened.state, pages.as_ptr(), pages.len()) };
         self.opened.done("written", code)
     }
 
     fn answered(&mut self, cleaned: bool) -> Result<(), Failure> {
         let Some(answered) = self.opened.table.answered else { return Ok(()) };
-        // SAFETY: numbers only.
+        // SAFETY: only numbers are passed.
         let code = unsafe { answered(self.opened.state, c_int::from(cleaned)) };
         self.opened.done("answered", code)
     }

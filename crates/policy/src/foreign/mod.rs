@@ -1,15 +1,18 @@
-//! Policies that are not of this crate: a user's own, written in C or in Python.
+//! User-defined policies, written in C or Python.
 //!
-//! They are asked in batches, for a call into another language costs as much as many pages. What they answer is
-//! checked here, so a wrong answer is an error of the policy and never a layer in disorder:
+//! They are called with batches, because one call into another language costs as much as many
+//! pages. Their answers are checked here, so a wrong answer is an error of the policy and never
+//! corrupts the layer:
 //!
-//! * [`ForeignPlacement`] makes a [`Placement`](crate::placement::Placement) of a [`BatchPlacement`]. It asks for
-//!   the pages that the host will write next, as far as the layer knows them, and drops the answers that a cleaning
-//!   or a trim may have changed: what is decided is what asking page by page would decide.
+//! * [`ForeignPlacement`] makes a [`Placement`](crate::placement::Placement) of a
+//!   [`BatchPlacement`]. It asks for the pages that the host will write next, as far as the layer
+//!   knows them, and drops answers that a cleaning or a trim may have changed. The decisions equal
+//!   those of asking page by page.
 //! * [`ForeignVictim`] makes a [`Victim`](crate::victim::Victim) of a [`BatchVictim`].
-//! * [`abi`] makes both of tables of C functions.
+//! * [`abi`] makes both from tables of C functions.
 //!
-//! After an error a policy is not asked again. The [`Report`] hears of it, and whoever drives the layer stops it.
+//! After an error a policy is not called again. The error goes to [`Report`], and the driver of the
+//! layer stops it.
 
 pub mod abi;
 mod placement;
@@ -23,37 +26,37 @@ pub use victim::{BatchVictim, Columns, ForeignVictim, VictimShape, least};
 
 use crate::Context;
 
-/// Why a policy failed.
+/// The error of a policy.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// Hears of a policy's failure.
+/// Receives the failure of a policy.
 pub trait Report: Send + Sync {
-    /// The policy failed; its answers from here on are made up.
+    /// The policy failed. Its answers from here on are substitutes.
     fn failed(&self, failure: Failure);
 }
 
-/// Makes a foreign policy anew for each run.
+/// Creates a foreign policy for each run.
 pub trait Maker: Send + Sync {
-    /// What results call it.
+    /// Name in results.
     fn name(&self) -> &str;
 
-    /// Streams of its placement; none if it is no placement.
+    /// Number of streams of the placement; `None` for a victim policy.
     fn streams(&self) -> Option<u8>;
 
-    /// A placement for a device.
+    /// Creates a placement for a device.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn placement(&self, context: &Context) -> Result<Box<dyn BatchPlacement>, Failure>;
 
-    /// A victim policy for a bank of a device.
+    /// Creates a victim policy for a bank of a device.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn victim(&self, context: &Context, bank: u32) -> Result<Box<dyn BatchVictim>, Failure>;
 }
 
-/// A wrong answer of a policy.
+/// An invalid answer of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong(pub String);
 
@@ -65,7 +68,7 @@ impl fmt::Display for Wrong {
 
 impl Error for Wrong {}
 
-/// Keeps the first failure of a policy from the second.
+/// A policy that is not called again after its first failure.
 struct Guarded<T> {
     name: String,
     policy: T,
@@ -74,7 +77,7 @@ struct Guarded<T> {
 }
 
 impl<T> Guarded<T> {
-    /// Asks the policy, unless it failed before.
+    /// Calls the policy, unless it has failed before.
     #[inline(always)]
     fn ask<R>(&mut self, what: impl FnOnce(&mut T, &str) -> Result<R, Failure>) -> Option<R> {
         if self.failed {
@@ -91,7 +94,7 @@ impl<T> Guarded<T> {
     }
 }
 
-/// `name.method` answered what makes no sense.
+/// The error for an invalid answer of `name.method`.
 fn wrong(name: &str, method: &str, what: fmt::Arguments<'_>) -> Failure {
     Box::new(Wrong(format!("{name}.{method} {what}")))
 }

@@ -1,9 +1,9 @@
-//! A placement that is asked in batches.
+//! A placement that is called with batches.
 //!
-//! What always holds:
-//! * of the pages asked about together, `upcoming[first..asked]`, no two are the same, and `next` is the next that
-//!   the host writes;
-//! * a policy hears of everything in the order in which it happened, and before it is asked anything.
+//! Invariants:
+//! * the pages asked about together, `upcoming[first..asked]`, are distinct, and `next` is the next
+//!   one that the host writes;
+//! * a policy receives all events in order, and before it is asked anything.
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec, vec::Vec};
 
@@ -14,59 +14,63 @@ use crate::placement::{
     Ahead, Answer, Cleaning, Entry, HostWrite, Placement, Streams, Survivors, Traits,
 };
 
-/// The most streams: a bank keeps a block open for each.
+/// Maximum number of streams: a bank keeps a block open for each.
 pub const MOST_STREAMS: u8 = 64;
-/// Notes that wait to be passed on together.
+/// Number of notes buffered before they are passed on.
 const NOTES: usize = 4096;
-/// The least and the most pages asked about together, where a policy takes batches.
+/// Smallest and largest batch, where a policy takes batches.
 const LEAST: usize = 16;
 const MOST: usize = 4096;
 
-/// The stream of a page that was written without being asked about: read-only data kept apart.
+/// The stream of a page that was written without being asked about: read-only data, which are
+/// stored separately.
 pub const NO_STREAM: u8 = u8::MAX;
 
-/// What a placement is, whatever it decides; it never changes.
+/// The constant properties of a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementShape {
     /// Streams, from 1 to 64.
     pub streams: u8,
-    /// Whether it is asked for the host's pages; they go to stream 0 otherwise.
+    /// Whether it is asked about host pages. Otherwise they go to stream 0.
     pub host: bool,
-    /// Whether it is asked for survivors; they go to stream 0 otherwise.
+    /// Whether it is asked about survivors. Otherwise they go to stream 0.
     pub survivors: bool,
-    /// The most pages of the host to be asked about together. With 1 each is asked about once, right before it is
-    /// written; with more a page may be asked about again, if something happened before it was written.
+    /// Largest batch of host pages. With 1, each page is asked about once, right before it is
+    /// written. With more, a page may be asked about again if something happened before it was
+    /// written.
     pub batch: u32,
-    /// Whether answers hold though blocks were cleaned after they were given. Decisions are then a batch old.
+    /// Whether answers stay valid when blocks are cleaned after them. Decisions are then up to a
+    /// batch old.
     pub stale: bool,
-    /// Which notes it takes.
+    /// Whether it receives host writes.
     pub written: bool,
     /// Whether it receives pages written before the run.
     pub filled: bool,
     /// Whether it receives trims.
     pub trimmed: bool,
-    /// Whether it receives survivors that went elsewhere.
+    /// Whether it receives survivors that went to another stream.
     pub spilt: bool,
-    /// Whether it receives blocks that were opened or are full.
+    /// Whether it receives blocks that were opened or became full.
     pub blocks: bool,
 }
 
-/// A placement that is asked in batches. Lists of one call have one length; pages are logical page numbers.
+/// A placement that is called with batches. The lists of one call have equal lengths. Pages are
+/// logical page numbers.
 pub trait BatchPlacement: Send {
-    /// What it is.
+    /// The constant properties.
     fn shape(&self) -> PlacementShape;
 
-    /// Streams for pages that the host is about to write, in this order, the first of them now. No page is listed
-    /// twice.
+    /// Sets the streams of pages that the host is about to write, in this order; the first is
+    /// written now. The pages are distinct.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn host(&mut self, pages: &[u32], now: u64, streams: &mut [u8]) -> Result<(), Failure>;
 
-    /// Streams for the survivors of a block, in physical order.
+    /// Sets the streams of the survivors of a block, in physical order.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn survivors(
         &mut self,
         victim: &Cleaning,
@@ -74,38 +78,39 @@ pub trait BatchPlacement: Send {
         streams: &mut [u8],
     ) -> Result<(), Failure>;
 
-    /// The host wrote pages at these times, to these streams ([`NO_STREAM`] for data kept apart).
+    /// The host wrote pages at these times to these streams ([`NO_STREAM`] for read-only data
+    /// stored separately).
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn written(&mut self, pages: &[u32], streams: &[u8], times: &[u64]) -> Result<(), Failure>;
 
     /// Pages were written before the run, to stream 0.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn filled(&mut self, pages: &[u32], now: u64) -> Result<(), Failure>;
 
-    /// Pages hold no data any more.
+    /// Pages no longer hold data.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn trimmed(&mut self, pages: &[u32]) -> Result<(), Failure>;
 
-    /// A survivor went to another stream, for want of a free block.
+    /// A survivor went to another stream because there was no free block.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn spilt(&mut self, page: u32, stream: u8, now: u64) -> Result<(), Failure>;
 
-    /// A free block was opened for a stream, or (`full`) has no room any more.
+    /// A free block was opened for a stream, or (`full`) became full.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn block(&mut self, full: bool, bank: u32, block: u32, stream: u8) -> Result<(), Failure>;
 }
 
-/// What the notes that wait are about.
+/// The subject of buffered notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Note {
     Written,
@@ -113,7 +118,7 @@ enum Note {
     Trimmed,
 }
 
-/// Notes of one kind that wait to be passed on.
+/// Buffered notes of one kind.
 struct Notes {
     kind: Note,
     pages: Vec<u32>,
@@ -121,22 +126,23 @@ struct Notes {
     times: Vec<u64>,
 }
 
-/// A placement from elsewhere.
+/// Adapts a [`BatchPlacement`] to the placement contract.
 pub struct ForeignPlacement {
     policy: Guarded<Box<dyn BatchPlacement>>,
     shape: PlacementShape,
     notes: Notes,
-    /// Pages that the host will write, as far as known.
+    /// Pages that the host will write, as far as they are known.
     upcoming: Vec<u32>,
-    /// The next of them, the first of those asked about, and the end of those.
+    /// Indices into `upcoming`: the next page, the first page asked about, and the end of those
+    /// asked about.
     next: usize,
     first: usize,
     asked: usize,
-    /// Streams of those asked about.
+    /// Streams of the pages asked about.
     streams: Vec<u8>,
-    /// How many are asked about next.
+    /// Size of the next batch.
     size: usize,
-    /// The number of the batch that each page was in last, where batches are of several.
+    /// For each page the number of its last batch, where batches have several pages.
     seen: Vec<u32>,
     batches: u32,
     /// The stream of the page that is being written.
@@ -146,10 +152,10 @@ pub struct ForeignPlacement {
 }
 
 impl ForeignPlacement {
-    /// The placement `policy`, which results call `name`, for this number of logical pages.
+    /// Adapts `policy`, named `name` in results, for this number of logical pages.
     ///
     /// # Errors
-    /// Its shape makes no sense.
+    /// Its shape is invalid.
     pub fn new(
         name: &str,
         policy: Box<dyn BatchPlacement>,
@@ -189,7 +195,7 @@ impl ForeignPlacement {
         })
     }
 
-    /// Takes a note, which is passed on with others of its kind.
+    /// Buffers a note with others of its kind.
     #[inline(always)]
     fn note(&mut self, kind: Note, lpn: Lpn, stream: u8, time: u64) {
         if self.notes.kind != kind || self.notes.pages.len() == NOTES {
@@ -201,7 +207,7 @@ impl ForeignPlacement {
         self.notes.times.push(time);
     }
 
-    /// Passes on the notes that wait.
+    /// Passes on the buffered notes.
     fn pass_on(&mut self) {
         let Notes { kind, pages, streams, times } = &mut self.notes;
         if pages.is_empty() {
@@ -218,22 +224,23 @@ impl ForeignPlacement {
         times.clear();
     }
 
-    /// Something happened that may change answers already given: the pages are asked about again.
+    /// Drops the remaining answers after an event that may change them. The pages are asked about
+    /// again.
     fn drop_answers(&mut self) {
         if self.next < self.asked {
             self.asked = self.next;
-            // About twice as many as were of use.
+            // The next batch is about twice as large as the part that was used.
             let used = self.next - self.first;
             self.size = (2 * used).clamp(LEAST, self.shape.batch.max(LEAST as u32) as usize);
             self.size = self.size.min(self.shape.batch as usize);
         }
     }
 
-    /// Asks about the page that the host writes now, and about those that come after it as far as is known.
+    /// Asks about the page that the host writes now and the known pages after it.
     #[inline(never)]
     fn ask_host(&mut self, lpn: Lpn, now: u64) -> u8 {
         self.pass_on();
-        // What was kept apart was not asked about.
+        // Read-only data stored separately were not asked about.
         let ahead = self.upcoming[self.next.min(self.upcoming.len())..].iter();
         let skipped = ahead.take(NOTES).position(|&page| page == lpn.0);
         let count = match skipped {
@@ -287,7 +294,8 @@ impl ForeignPlacement {
         }
     }
 
-    /// How many of the pages that come next may be asked about together: no page twice.
+    /// Number of upcoming pages that may be asked about together: those before the first
+    /// repetition.
     fn unlike_pages(&mut self) -> usize {
         self.batches = self.batches.wrapping_add(1);
         if self.batches == 0 {
@@ -327,7 +335,7 @@ impl Streams for ForeignPlacement {
         self.shape.streams
     }
 
-    /// Not that it sorts: it takes the survivors of several victims as well.
+    /// Does not sort: the policy also takes the survivors of several victims.
     #[inline(always)]
     fn traits(&self) -> Traits {
         Traits { sorts: self.shape.survivors, ..Traits::default() }
@@ -415,7 +423,7 @@ impl Placement for ForeignPlacement {
         }
     }
 
-    /// Where it is not asked about them all go to one.
+    /// Without questions about survivors all go to stream 0.
     #[inline(always)]
     fn survivor(&mut self, (): &mut (), _: Lpn, _: u64) -> u8 {
         0

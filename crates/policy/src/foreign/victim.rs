@@ -1,8 +1,10 @@
-//! A victim policy that is asked in batches, in one of two ways.
+//! A victim policy that is called with batches, in one of two ways.
 //!
-//! * By a formula: a block costs `ratio(valid) / age`, which is asked for each number of valid pages once. The
-//!   index of victims then finds the least, as for the policies of this crate, without looking at all blocks.
-//! * By a look at all blocks at each cleaning: at `n` blocks a cleaning costs time in proportion to `n`.
+//! * By a formula: the cost of a block is `ratio(valid) / age`. The policy is asked once for each
+//!   number of valid pages. The victim index then finds the minimum without a scan, as for the
+//!   policies of this crate.
+//! * By a scan of all blocks at each cleaning: the time of a cleaning is proportional to the number
+//!   of blocks.
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::cell::RefCell;
@@ -12,17 +14,17 @@ use thermocline_flash::{BlockId, Lpn};
 use super::{Failure, Guarded, Report, wrong};
 use crate::{BlockView, Search, State, age::AgeSource, victim::Victim};
 
-/// What a victim policy is, whatever it chooses; it never changes.
+/// The constant properties of a victim policy.
 #[derive(Clone, Debug, Default)]
 pub struct VictimShape {
-    /// Numerator and denominator of the cost by valid pages, from 0 to one less than all; the index finds the least
-    /// cost. None: the policy looks at all blocks.
+    /// Numerator and denominator of the cost by number of valid pages, from 0 to one less than all.
+    /// The index finds the minimum. `None`: the policy scans all blocks.
     pub ratios: Option<Vec<(f64, f64)>>,
-    /// What ages count from.
+    /// The event from which ages count.
     pub ages: Option<AgeSource>,
-    /// Whether it transforms ages itself; they divide the cost as they are otherwise.
+    /// Whether the policy transforms ages. Otherwise they divide the cost unchanged.
     pub transforms: bool,
-    /// Whether it receives the host's writes.
+    /// Whether it receives host writes.
     pub watches: bool,
     /// Whether it receives the outcome of its choices.
     pub answered: bool,
@@ -31,20 +33,20 @@ pub struct VictimShape {
 /// All blocks of a bank, in columns.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Pages whose data are current.
+    /// Valid pages.
     pub valid: Vec<u32>,
-    /// Times erased.
+    /// Erase counts.
     pub erases: Vec<u32>,
-    /// When the block's age began, as [`VictimShape::ages`] says.
+    /// Start of the block's age, by [`VictimShape::ages`].
     pub stamps: Vec<u64>,
-    /// The stream it was opened for.
+    /// The stream for which the block was opened.
     pub streams: Vec<u8>,
-    /// 1 for a block that may be chosen: it is full, and a page of it is garbage.
+    /// 1 for a block that may be chosen: it is full and has garbage.
     pub candidates: Vec<u8>,
 }
 
 impl Columns {
-    /// Copies what a policy may see.
+    /// Copies the blocks that a policy may see.
     pub fn copy(&mut self, blocks: &BlockView) {
         let count = blocks.len() as usize;
         self.valid.resize(count, 0);
@@ -57,10 +59,10 @@ impl Columns {
     }
 }
 
-/// The columns of [`Columns`], wherever they are; each is as long as there are blocks.
+/// The columns of [`Columns`] in any storage, each with one element per block.
 pub type ColumnsMut<'a> = (&'a mut [u32], &'a mut [u32], &'a mut [u64], &'a mut [u8], &'a mut [u8]);
 
-/// Copies what a policy may see of blocks into columns.
+/// Copies the blocks that a policy may see into columns.
 pub fn copy(blocks: &BlockView, (valid, erases, stamps, streams, candidates): ColumnsMut<'_>) {
     let pages = blocks.pages();
     let columns = valid.iter_mut().zip(erases).zip(streams.iter_mut().zip(candidates));
@@ -73,42 +75,42 @@ pub fn copy(blocks: &BlockView, (valid, erases, stamps, streams, candidates): Co
     stamps[..count].copy_from_slice(&known[..count]);
 }
 
-/// A victim policy that is asked in batches. One is made for each bank.
+/// A victim policy that is called with batches. There is one for each bank.
 pub trait BatchVictim: Send {
-    /// What it is on a device with this number of data pages in a block.
+    /// The constant properties on a device with this number of data pages in a block.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn shape(&mut self, pages: u32) -> Result<VictimShape, Failure>;
 
-    /// The block to clean, counted from the first of the bank; none if there is nothing to gain. Not asked where
-    /// there are [`VictimShape::ratios`].
+    /// The block to clean, counted from the first of the bank; `None` if nothing can be gained. Not
+    /// called if there are [`VictimShape::ratios`].
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn choose(&mut self, blocks: &BlockView, now: u64) -> Result<Option<u32>, Failure>;
 
-    /// The factor of an age, where it [transforms](VictimShape::transforms) them: finite, not negative, and not
-    /// falling as the age grows.
+    /// The factor of an age, if the policy [transforms](VictimShape::transforms) ages: finite, not
+    /// negative, monotone in the age.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn age(&self, age: u64) -> Result<f64, Failure>;
 
     /// The host wrote these pages, in this order.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn written(&mut self, pages: &[u32]) -> Result<(), Failure>;
 
-    /// The block chosen last is cleaned, or refused.
+    /// The block chosen last is being cleaned, or was refused.
     ///
     /// # Errors
-    /// Whatever the policy says.
+    /// Those of the policy.
     fn answered(&mut self, cleaned: bool) -> Result<(), Failure>;
 }
 
-/// A victim policy from elsewhere.
+/// Adapts a [`BatchVictim`] to the victim contract.
 pub struct ForeignVictim {
     policy: Guarded<Option<Box<dyn BatchVictim>>>,
     shape: VictimShape,
@@ -117,8 +119,8 @@ pub struct ForeignVictim {
 }
 
 impl ForeignVictim {
-    /// The victim policy that results call `name`, for blocks with this number of data pages. One that could not be made
-    /// never chooses.
+    /// Adapts a victim policy, named `name` in results, for blocks with this number of data pages.
+    /// A policy that could not be created never chooses.
     #[must_use]
     pub fn new(
         name: &str,
@@ -178,7 +180,7 @@ impl ForeignVictim {
     }
 }
 
-/// Costs are numbers, and do not fall as blocks hold more.
+/// Checks that costs are numbers and do not fall as valid counts grow.
 fn check_ratios(name: &str, ratios: &[(f64, f64)], pages: u32) -> Result<(), Failure> {
     if ratios.len() != pages as usize {
         let what = format_args!(
@@ -233,7 +235,8 @@ impl Victim for ForeignVictim {
         chosen.flatten()
     }
 
-    /// Without a formula all candidates weigh the same: the index only has to know that there are any.
+    /// Without a formula all candidates have equal weight: the index only tracks whether there are
+    /// any.
     fn ratio(&self, valid: u32, _pages: u32) -> (f64, f64) {
         let ratios = self.shape.ratios.as_deref().unwrap_or_default();
         ratios.get(valid as usize).copied().unwrap_or((1.0, 1.0))
@@ -265,10 +268,10 @@ impl Victim for ForeignVictim {
     }
 }
 
-/// The candidate of least score, the lowest number among equals.
+/// The candidate with the lowest score, the lowest number among equals.
 ///
 /// # Errors
-/// A candidate's score is no number.
+/// The score of a candidate is NaN.
 pub fn least(
     name: &str,
     scores: impl IntoIterator<Item = f64>,

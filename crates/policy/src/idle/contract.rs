@@ -1,58 +1,58 @@
-//! What an idle policy is.
+//! The contract of idle policies.
 
 use alloc::boxed::Box;
 
 use crate::{Args, ParamError, PolicyInfo};
 
-/// What may be done once the device is done with a request.
+/// The work allowed after the device has finished a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leisure {
-    /// Nanoseconds of silence before the first step.
+    /// Idle time before the first step, in nanoseconds.
     pub after: u64,
-    /// Most steps until the next request; a step cleans one block, or folds one pair.
+    /// Maximum number of steps until the next request. A step cleans one block or folds one pair.
     pub steps: u64,
-    /// Whether a request that waits ends it; a step that was begun is always finished.
+    /// Whether a waiting request ends the work. A step that has begun is always finished.
     pub yields: bool,
 }
 
 impl Leisure {
-    /// Nothing is done.
+    /// No work.
     pub const NONE: Self = Self { after: 0, steps: 0, yields: true };
 }
 
-/// Decides what is done between requests. Times are nanoseconds and never fall.
+/// Decides how much to clean between requests. Times are in nanoseconds and never decrease.
 pub trait Idle: Send {
-    /// A request arrives; all that leisure was for before it is over.
+    /// A request arrives, which ends the current idle period.
     fn arrived(&mut self, time: u64);
 
-    /// What may be done before the next request, if a step takes `step` nanoseconds at the longest.
+    /// The work allowed before the next request, if a step takes at most `step` nanoseconds.
     fn leisure(&self, step: u64) -> Leisure;
 
-    /// The silence that it expects before the next request, if a step takes `step` nanoseconds; 0 for none
-    /// worth using, `None` from a policy that predicts nothing and before there is anything to predict from.
-    /// Who measures asks for it; nothing else depends on it.
+    /// The predicted idle time before the next request, if a step takes `step` nanoseconds. 0 if it
+    /// is not worth using; `None` from a policy that does not predict, or has no data yet. Used by
+    /// measurements only.
     fn predicted(&self, step: u64) -> Option<u64> {
         let _ = step;
         None
     }
 
-    /// Free blocks in each bank that are enough, on a page-mapped layer; a share of the spare space
-    /// where it is left open.
+    /// Number of free blocks in each bank at which a page-mapped layer stops. `None`: a share of
+    /// the spare space.
     fn enough_free(&self) -> Option<u32>;
 
-    /// Dead pages that make a pair worth folding, on a block-mapped layer; the pages of a block
-    /// where it is left open.
+    /// Dead pages that make a pair worth folding on a block-mapped layer. `None`: the pages of a
+    /// block.
     fn least_dead(&self) -> Option<u32>;
 
-    /// Percentage of free blocks below which any pair is worth folding, on a block-mapped layer; 0 for
-    /// none.
+    /// Percentage of free blocks below which any pair is folded on a block-mapped layer; 0 for
+    /// never.
     fn short_percent(&self) -> u32;
 }
 
 /// A registered idle policy.
 pub struct IdleEntry {
-    /// What the catalogue says.
+    /// The catalogue entry.
     pub info: PolicyInfo,
-    /// Builds it from the user's arguments.
+    /// Builds the policy from the user's arguments.
     pub build: fn(&Args) -> Result<Box<dyn Idle>, ParamError>,
 }

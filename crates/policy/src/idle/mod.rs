@@ -1,6 +1,6 @@
-//! What is done while the host is silent: when the layer may clean ahead, and how much at a time.
+//! Cleaning in idle time: when the layer may clean ahead, and how much.
 //!
-//! Which blocks are worth it is the layer's to say. A policy here only sees requests arrive.
+//! The layer decides which blocks are worth it. A policy here sees only the arrivals of requests.
 
 mod contract;
 mod slac;
@@ -10,10 +10,10 @@ pub use contract::{Idle, IdleEntry, Leisure};
 pub use slac::Slac;
 pub use timer::Timer;
 
-/// Every idle policy there is. Adding one takes its file and its line here.
+/// All idle policies. Adding one takes its file and its line here.
 pub const IDLES: &[IdleEntry] = &[timer::ENTRY, slac::ENTRY];
 
-/// The entry users mean by `name`.
+/// The entry with this name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static IdleEntry> {
     IDLES.iter().find(|entry| entry.info.is_called(name))

@@ -1,14 +1,15 @@
 //! SLAC: cleaning in predicted slack (thesis of Mylavarapu 2008, §4.1, Figure 5).
 //!
-//! The slack between this request and the next is predicted from the last few gaps between
-//! arrivals: their mean where they are alike, else the last one; nothing where requests come faster
-//! than a fold takes. As many folds as fit are done, without a look at who waits.
+//! The slack between this request and the next is predicted from the last gaps between arrivals. If
+//! they are alike, the prediction is their mean, else the last gap. It is 0 where requests arrive
+//! faster than a fold takes. As many folds as fit into it are done, without checking for waiting
+//! requests.
 //!
-//! The printed mean, `D_avg − |s_1 − s_n| / (n − 1)`, only ever falls and can only be a misprint;
-//! the running mean is taken. Until there are enough gaps, the mean is over those there are.
+//! The printed mean, `D_avg − |s_1 − s_n| / (n − 1)`, only ever falls and must be a misprint. The
+//! running mean is used instead. Until there are enough gaps, the mean is over those available.
 //!
 //! As printed, the first request after an isolated gap starts as many folds as would have fitted
-//! into *that* gap, and a burst behind it waits for all of them. `preempt=yes` looks at the queue
+//! into *that* gap, and a burst behind it waits for all of them. `preempt=yes` checks the queue
 //! between two folds.
 
 use alloc::{boxed::Box, collections::VecDeque};
@@ -17,11 +18,12 @@ use super::{Idle, IdleEntry, Leisure};
 use crate::{PolicyInfo, Ticks, choice, params, params::within};
 
 choice! {
-    /// Which mean of the last gaps is the prediction.
+    /// The mean of the last gaps that is the prediction.
     pub enum Mean {
-        /// All count alike.
+        /// All gaps have equal weight.
         Running = "running",
-        /// The last counts n times, the one before n - 1 times, the oldest once (§6.1: tried, and not taken).
+        /// The last gap counts n times, the one before n - 1 times, the oldest once (§6.1: tried
+        /// and rejected).
         Weighted = "weighted",
     }
 }
@@ -49,7 +51,7 @@ params! {
     }
 }
 
-/// The prediction.
+/// The predictor.
 pub struct Slac {
     params: Params,
     gaps: VecDeque<u64>,
@@ -58,13 +60,13 @@ pub struct Slac {
 }
 
 impl Slac {
-    /// Nothing has arrived yet.
+    /// A predictor that has seen no requests.
     #[must_use]
     pub fn new(params: Params) -> Self {
         Self { gaps: VecDeque::with_capacity(params.samples as usize), params, sum: 0, last: None }
     }
 
-    /// The predicted slack in nanoseconds, where a step takes `step`; 0 if none is worth using.
+    /// The predicted slack in nanoseconds, if a step takes `step`; 0 if it is not worth using.
     #[must_use]
     pub fn predict(&self, step: u64) -> u64 {
         let Some(&gap) = self.gaps.back() else { return 0 };
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn alike_gaps_predict_their_mean_and_others_the_last() {
-        // The specification's vector 5b.
+        // Vector 5b of the specification.
         assert_eq!(
             predictions(&[30_000, 31_000, 30_500, 30_200, 200, 300, 90_000, 30_000]),
             [30_000, 30_500, 30_500, 30_425, 0, 0, 90_000, 30_000]
@@ -174,7 +176,8 @@ mod tests {
     #[test]
     fn a_weighted_mean_follows_the_last_gaps_sooner() {
         let params = Params { mean: Mean::Weighted, samples: 3, ..Params::default() };
-        // (1 · 30,000 + 2 · 36,000) / 3; (30,000 + 72,000 + 90,000) / 6; the oldest leaves.
+        // (1 · 30,000 + 2 · 36,000) / 3; (30,000 + 72,000 + 90,000) / 6; then the oldest gap is
+        // dropped.
         assert_eq!(
             predictions_with(params, &[30_000, 36_000, 30_000, 42_000, 90_000]),
             [30_000, 34_000, 32_000, 37_000, 90_000]
@@ -185,7 +188,7 @@ mod tests {
     fn a_gap_of_just_a_fold_is_enough_and_a_deviation_of_just_epsilon_is_too_much() {
         assert_eq!(predictions(&[FOLD]), [FOLD]);
         assert_eq!(predictions(&[FOLD - 1]), [0]);
-        // Mean 35,000, deviation 5,000: the last gap is taken.
+        // Mean 35,000, deviation 5,000: the prediction is the last gap.
         assert_eq!(predictions(&[30_000, 40_000]), [30_000, 40_000]);
         assert_eq!(predictions(&[30_000, 39_998]), [30_000, 34_999]);
     }

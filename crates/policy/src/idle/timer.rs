@@ -1,7 +1,7 @@
-//! The idle timer: cleaning begins when nobody asked for anything for a while.
+//! The idle timer: cleaning begins when no request has arrived for a while.
 //!
-//! The preemptible form of SLAC. It predicts nothing: a burst that follows an isolated gap finds at
-//! most one step going on.
+//! The preemptible form of SLAC. It does not predict, so a burst after an isolated gap waits for at
+//! most one step.
 
 use alloc::boxed::Box;
 

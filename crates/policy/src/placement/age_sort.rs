@@ -1,7 +1,7 @@
-//! M2, one segment cleaning with age sorting: survivors are written youngest first
-//! (CAT paper, §6.1.1; Rosenblum and Ousterhout 1992).
+//! M2, one segment cleaning with age sorting: survivors are written youngest first (CAT paper,
+//! §6.1.1; Rosenblum and Ousterhout 1992).
 //!
-//! With one block cleaned at a time its counts equal M1's exactly.
+//! With one block cleaned at a time its counts equal those of M1 exactly.
 
 use thermocline_flash::Lpn;
 
@@ -17,7 +17,7 @@ pub struct AgeSort {
     scratch: Sorter,
 }
 
-/// When the host wrote a page last.
+/// Time of the last host write of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Written(u64);
 
@@ -57,7 +57,7 @@ impl Placement for AgeSort {
         0
     }
 
-    /// The youngest first, all to one stream.
+    /// Youngest first, all to one stream.
     fn survivors(&mut self, survivors: &mut Survivors<'_, Written>) -> Answer {
         self.scratch.descending(survivors, |_, Written(last)| last);
         Answer::Together(0)

@@ -1,15 +1,16 @@
 //! AutoStream MQ: chunks of 1 MiB in queues by the logarithm of their writes (Yang, Pandurangan,
 //! Choi, Balakrishnan, SYSTOR 2017; as the SepBIT paper, FAST 2022, §4.1, runs it).
 //!
-//! A request goes to the stream of the queue its chunk stands in; then it adds 1 to the writes of each
-//! chunk it touches and puts the chunk at the end of queue ⌊ln(writes)⌋. (Were the queue looked up
-//! after that, expiry would change nothing.) A chunk not written for the *life time*, the last rewrite interval of the hottest
-//! chunk, expires: after each write the first chunk of each queue, if expired, moves a queue down. If
-//! it was the hottest, the next in its queue is from now on. Time counts writes to chunks. Survivors
-//! have a stream of their own.
+//! A request goes to the stream of its chunk's queue. Then it adds 1 to the writes of each chunk it
+//! touches and moves the chunk to the end of queue ⌊ln(writes)⌋. (If the queue were looked up after
+//! that, expiry would have no effect.) A chunk not written for the *life time*, which is the last
+//! rewrite interval of the hottest chunk, expires. After each write the first chunk of each queue
+//! moves down a queue if it has expired. If it was the hottest, the next in its queue becomes the
+//! hottest. Time counts writes to chunks. Survivors have their own stream.
 //!
-//! A placement sees pages: a request is taken to touch a chunk when a page does not follow the last
-//! one in its chunk. Trims leave the chunks as they are: most of a chunk's pages are others.
+//! A placement sees pages, not requests. A request is assumed to touch a chunk when a page does not
+//! follow the last one in its chunk. Trims do not change chunks, because most pages of a chunk
+//! remain.
 
 use alloc::{vec, vec::Vec};
 
@@ -34,7 +35,7 @@ params! {
     }
 }
 
-/// The least writes of each level from 1 on: eᵏ, rounded up.
+/// The smallest number of writes of each level from 1 on: eᵏ, rounded up.
 const LEAST: [u32; 22] = [
     3,
     8,
@@ -72,7 +73,7 @@ struct Chunk {
     expires: u64,
     writes: u32,
     queue: u32,
-    /// Its neighbours in the queue.
+    /// Neighbours in the queue.
     before: u32,
     after: u32,
 }
@@ -83,7 +84,7 @@ struct Queue {
     last: u32,
 }
 
-/// Sends host writes to the stream of their chunk's queue, survivors to the last stream.
+/// Sends host writes to the stream of their chunk's queue, and survivors to the last stream.
 #[derive(Clone, Debug)]
 pub struct AutoStreamMq {
     chunk: u32,
@@ -101,7 +102,7 @@ pub struct AutoStreamMq {
 }
 
 impl AutoStreamMq {
-    /// The host writes a page; its stream.
+    /// Records a host write of a page; returns its stream.
     #[inline(always)]
     fn write(&mut self, lpn: Lpn) -> u8 {
         let at = lpn.0 / self.chunk;

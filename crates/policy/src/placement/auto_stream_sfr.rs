@@ -1,13 +1,14 @@
-//! AutoStream SFR, sequentiality, frequency, recency: chunks of 2 MiB by the logarithm of their fading
-//! writes (Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017; as the SepBIT paper, FAST 2022, §4.1,
-//! runs it).
+//! AutoStream SFR, sequentiality, frequency, recency: chunks of 2 MiB by the logarithm of their
+//! decaying write counts (Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017; as the SepBIT paper,
+//! FAST 2022, §4.1, runs it).
 //!
-//! A write that goes on where the last one ended goes to the same stream. Any other goes to stream
-//! ⌊ln(writes)⌋ of its chunk, whose count is halved for every 16,384 pages that the host wrote since
-//! it was last touched. Survivors have a stream of their own.
+//! A write that continues where the last one ended goes to the same stream. Any other goes to
+//! stream ⌊ln(writes)⌋ of its chunk. The chunk's count is halved for every 16,384 pages that the
+//! host wrote since the chunk was last touched. Survivors have their own stream.
 //!
-//! A placement sees pages: a request is taken to touch a chunk when a page does not follow the last
-//! one in its chunk. Trims leave the chunks as they are: most of a chunk's pages are others.
+//! A placement sees pages, not requests. A request is assumed to touch a chunk when a page does not
+//! follow the last one in its chunk. Trims do not change chunks, because most pages of a chunk
+//! remain.
 
 use alloc::{vec, vec::Vec};
 
@@ -39,7 +40,7 @@ struct Chunk {
     writes: u32,
 }
 
-/// Sends host writes to the stream of their chunk's count, survivors to the last stream.
+/// Sends host writes to the stream of their chunk's count, and survivors to the last stream.
 #[derive(Clone, Debug)]
 pub struct AutoStreamSfr {
     params: AutoStreamSfrParams,
@@ -55,7 +56,7 @@ pub struct AutoStreamSfr {
 }
 
 impl AutoStreamSfr {
-    /// The host writes a page; its stream.
+    /// Records a host write of a page; returns its stream.
     #[inline(always)]
     fn write(&mut self, lpn: Lpn) -> u8 {
         let at = lpn.0 / self.params.chunk;
@@ -72,7 +73,7 @@ impl AutoStreamSfr {
         self.level
     }
 
-    /// A request touches a chunk; its count then.
+    /// Counts a request that touches a chunk; returns the chunk's count.
     fn touch(&mut self, at: u32) -> u32 {
         let chunk = &mut self.chunks[at as usize];
         let halvings = (self.writes - chunk.last) / u64::from(self.params.half_life);

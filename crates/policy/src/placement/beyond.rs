@@ -1,22 +1,23 @@
-//! What is known of each page, in the word that the layer keeps of it, and what does not fit one.
+//! Per-page records that fit the word kept by the layer, and storage for those that do not.
 
 use alloc::{vec, vec::Vec};
 use core::fmt::Debug;
 
 use thermocline_flash::Lpn;
 
-/// The word of a page whose record is not in it.
+/// Marks a page whose record is stored in [`Beyond`].
 const ELSEWHERE: u64 = u64::MAX;
 
-/// A record that mostly fits a word; that of a page without data is the default one, and its word 0.
+/// A record that fits a word in most cases. A page without data has the default record and the word
+/// 0.
 pub(super) trait Packs: Copy + Debug + Default {
-    /// The word, if the record fits one.
+    /// The record as a word, if it fits.
     fn pack(self) -> Option<u64>;
 
     fn unpack(word: u64) -> Self;
 }
 
-/// Records that do not fit a word, by page; there is room for them from the first on.
+/// Records that do not fit a word, by page. The table is allocated with the first one.
 #[derive(Clone, Debug)]
 pub(super) struct Beyond<R> {
     pages: u32,
@@ -24,12 +25,12 @@ pub(super) struct Beyond<R> {
 }
 
 impl<R: Packs> Beyond<R> {
-    /// None, for this number of pages.
+    /// An empty table for this number of pages.
     pub(super) const fn none(pages: u32) -> Self {
         Self { pages, records: Vec::new() }
     }
 
-    /// The word of a page that has this record.
+    /// The word for the record of a page; stores the record if it does not fit.
     #[inline(always)]
     pub(super) fn pack(&mut self, lpn: Lpn, record: R) -> u64 {
         match record.pack() {
@@ -48,7 +49,7 @@ impl<R: Packs> Beyond<R> {
         ELSEWHERE
     }
 
-    /// The record of a page that has this word.
+    /// The record for the word of a page.
     #[inline(always)]
     pub(super) fn unpack(&self, lpn: Lpn, word: u64) -> R {
         if word == ELSEWHERE { self.get(lpn) } else { R::unpack(word) }
@@ -61,7 +62,7 @@ impl<R: Packs> Beyond<R> {
     }
 }
 
-/// Two numbers, each in half a word.
+/// Two numbers, each in half of the word.
 impl Packs for [u64; 2] {
     #[inline(always)]
     fn pack(self) -> Option<u64> {

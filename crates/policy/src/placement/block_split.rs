@@ -28,7 +28,7 @@ impl Streams for BlockSplit {
 }
 
 impl Placement for BlockSplit {
-    /// Times written: the updates, and the first write, which is none. 0 of a page without data.
+    /// Number of writes: the updates plus the first write. 0 for a page without data.
     type Page = u32;
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Placement for BlockSplit {
 
     #[inline(always)]
     fn survivor(&mut self, writes: &mut u32, _: Lpn, _: u64) -> u8 {
-        // updates > total / mapped, without the division
+        // `updates > total / mapped` without the division.
         if u64::from(writes.saturating_sub(1)) * self.mapped > self.total { HOT } else { COLD }
     }
 

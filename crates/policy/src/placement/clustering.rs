@@ -1,9 +1,8 @@
-//! Clustering without memory per page, as schemes for solid-state drives do it: survivors are cold,
-//! and what the host writes is separated by whether, and how long ago, it was written before (Kim
-//! and Shin 2015; "double hot/cold" is their reference 10, and "hot/cold", their reference 9, is
-//! `sep-gc`).
+//! Clustering without per-page memory, as in schemes for solid-state drives. Survivors are cold.
+//! Host writes are separated by whether the page was written before, and how long ago (Kim and Shin
+//! 2015; "double hot/cold" is their reference 10, and "hot/cold", their reference 9, is `sep-gc`).
 //!
-//! Streams are numbered so that first writes, the fill among them, go to stream 0.
+//! First writes, including the fill, go to stream 0.
 
 use alloc::{vec, vec::Vec};
 
@@ -64,16 +63,17 @@ impl Registered for DoubleHotCold {
     }
 }
 
-/// Updates after less than a block's worth of writes are hot, others are warm; survivors are cold,
+/// Updates after less than a block's worth of writes are hot, others are warm. Survivors are cold,
 /// and first writes are unclassified.
 ///
-/// The interval is the distance from the old copy to the next page of the stream that holds it. Only
-/// the open block of a stream and the one before it can be that near, so these two are all there is
-/// to remember. Where the next page is, the layer knows: a count kept here would have to distinguish
-/// what goes to the stream of read-only data, in the fill and after, and what is spilt.
+/// The interval is the distance from the old copy to the next page of its stream. Only the open
+/// block of a stream and the one before it can be that near, so only these two are remembered. The
+/// layer knows the next page. A count kept here would have to exclude read-only data, the fill and
+/// spilt pages.
 #[derive(Clone, Debug)]
 pub struct UpdateInterval {
-    /// Of each bank and each stream whose updates may be hot: the open block and the one before.
+    /// For each bank and each stream whose updates may be hot: the open block and the one before
+    /// it.
     blocks: Vec<[[BlockId; 2]; Self::MEASURED]>,
     pages: u32,
 }
@@ -83,8 +83,8 @@ impl UpdateInterval {
     const HOT: u8 = 1;
     const WARM: u8 = 2;
     const COLD: u8 = 3;
-    /// Streams whose distances count. An update of cold data is long by definition: the data were
-    /// cleaned since they were written.
+    /// Number of streams whose distances are measured. An update of cold data is long by
+    /// definition, because the data were cleaned since they were written.
     const MEASURED: usize = 3;
 
     fn new(banks: u32, pages: u32) -> Self {
@@ -92,7 +92,7 @@ impl UpdateInterval {
         Self { blocks: vec![none; banks as usize], pages }
     }
 
-    /// Whether fewer pages than a block has were written to its stream since `old` was.
+    /// Whether fewer pages than a block has were written to the stream of `old` since then.
     #[inline(always)]
     fn is_near(&self, old: &Place) -> bool {
         let Some([current, before]) =
@@ -103,7 +103,7 @@ impl UpdateInterval {
         if old.block == current {
             old.next - old.page < self.pages
         } else {
-            // A block written as a whole, and `next` pages of the block after it.
+            // The block was written completely, and `next` pages of the block after it.
             old.block == before && old.next < old.page
         }
     }

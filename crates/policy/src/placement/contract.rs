@@ -64,19 +64,19 @@ use thermocline_flash::{BlockId, Lpn};
 use super::survivors::{Answer, Survivors};
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo};
 
-/// Where the current copy of a page lies.
+/// Location of the current copy of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The bank.
     pub bank: u32,
     /// The block.
     pub block: BlockId,
-    /// The stream the block was opened for.
+    /// The stream for which the block was opened.
     pub stream: u8,
     /// The data page in the block, counted from 0.
     pub page: u32,
-    /// The next data page to be programmed in the stream's open block; the number of pages in a
-    /// block if that is full.
+    /// The next data page to be programmed in the stream's open block, or the number of pages in a
+    /// block if that block is full.
     pub next: u32,
 }
 
@@ -85,21 +85,22 @@ pub trait HostWrite {
     /// The page.
     fn lpn(&self) -> Lpn;
 
-    /// When.
+    /// Time of the write.
     fn now(&self) -> u64;
 
-    /// Where the current copy lies, be it inferred to be garbage; `None` if the page holds no data. Looked up when asked.
+    /// Location of the current copy, even if it is inferred to be garbage; `None` if the page holds
+    /// no data. Looked up on demand.
     fn old(&self) -> Option<Place>;
 }
 
-/// A page that the host is about to write, to ask a placement about.
+/// A host write, as the argument for a placement.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<F> {
     /// The page.
     pub lpn: Lpn,
-    /// When.
+    /// Time of the write.
     pub now: u64,
-    /// Looks up where the current copy lies.
+    /// Looks up the location of the current copy.
     pub old: F,
 }
 
@@ -120,16 +121,17 @@ impl<F: Fn() -> Option<Place>> HostWrite for Write<F> {
     }
 }
 
-/// A page found on the chip when the tables were rebuilt.
+/// A page found on the chip when the tables are rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The page.
     pub lpn: Lpn,
-    /// The stream of its block: perhaps another placement's, and then perhaps not one of its own.
+    /// The stream of its block. Another placement may have chosen it, so it may exceed the streams
+    /// of this one.
     pub stream: u8,
-    /// What was [saved](Placement::save) beside it.
+    /// The note [saved](Placement::save) beside the page.
     pub note: u16,
-    /// When it was programmed.
+    /// Time of its program.
     pub time: u64,
 }
 
@@ -144,58 +146,59 @@ pub struct Cleaning {
     pub valid: u32,
     /// Data pages in a block.
     pub pages: u32,
-    /// The stream it was opened for.
+    /// The stream for which the block was opened.
     pub stream: u8,
-    /// Logical pages that hold data, on the whole device; those inferred to be garbage do not.
+    /// Logical pages that hold data, on the whole device, without those inferred to be garbage.
     pub mapped: u32,
-    /// Logical pages the device could hold.
+    /// Logical pages that the device exports.
     pub capacity: u32,
     /// Time of the cleaning.
     pub now: u64,
 }
 
-/// How a full block enters the index of victims.
+/// How a full block enters the victim index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Entry {
-    /// As the victim policy sees it.
+    /// By the victim policy's cost.
     Indexed,
-    /// Not at all: the placement names it itself when its turn comes.
+    /// Not at all. The placement chooses the block itself.
     Aside,
-    /// With this factor of wear, for victim policies that
-    /// [take one](crate::victim::Victim::takes_factor); for the others as [`Indexed`](Entry::Indexed).
+    /// With this factor of wear, for victim policies that [take
+    /// one](crate::victim::Victim::takes_factor). For others the same as
+    /// [`Indexed`](Entry::Indexed).
     Weighed(f64),
 }
 
-/// What a placement wants of the layer when a block is to be cleaned.
+/// What the layer does next when a block is to be cleaned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Choice {
-    /// The block to clean.
+    /// Cleans this block.
     Clean(BlockId),
-    /// The victim policy's choice.
+    /// Cleans the victim policy's choice.
     Victim,
-    /// A block that was set aside enters the index; then the next question.
+    /// Adds a block that was set aside to the index, then asks again.
     Readmit(BlockId),
-    /// A full block has another factor of wear, as by [`Entry::Weighed`]; then the next question.
+    /// Sets the factor of wear of a full block, as by [`Entry::Weighed`], then asks again.
     Weigh(BlockId, f64),
 }
 
-/// How the layer stores what it keeps of a page.
+/// How the layer stores per-page state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Nothing is kept.
+    /// No state.
     Nothing,
-    /// In 8 bits.
+    /// 8 bits.
     Byte,
-    /// In 32 bits.
+    /// 32 bits.
     HalfWord,
-    /// In 64 bits.
+    /// 64 bits.
     Word,
-    /// In 32 bits as long as those of all pages fit, then in 64.
+    /// 32 bits while the state of all pages fits, then 64.
     Growing,
 }
 
 impl Kept {
-    /// Whether anything is kept.
+    /// Whether there is any state.
     #[inline(always)]
     #[must_use]
     pub const fn is_any(self) -> bool {
@@ -203,19 +206,20 @@ impl Kept {
     }
 }
 
-/// What the layer keeps of a page for a placement. Pages without data have the default, whose word is 0.
+/// The state that the layer keeps of each page for a placement. Pages without data have the
+/// default, whose word is 0.
 pub trait PageState: Copy + Default + Send + 'static {
-    /// How it is stored.
+    /// How the state is stored.
     const KEPT: Kept;
 
-    /// Whether that of a superseded copy counts for anything that the host writes; if not, the layer may give the
-    /// default in its place.
+    /// Whether the state of the superseded copy affects a host write. If not, the layer may pass
+    /// the default instead.
     const RECALLED: bool = true;
 
-    /// From the word that is stored.
+    /// Decodes the stored word.
     fn from_word(word: u64) -> Self;
 
-    /// The word to store; it fits what is [kept](Self::KEPT).
+    /// Encodes the state as a word, which fits [`KEPT`](Self::KEPT).
     fn word(self) -> u64;
 }
 
@@ -251,7 +255,8 @@ macro_rules! numbers {
 
 numbers!(u8: Byte, u32: HalfWord, u64: Word);
 
-/// Implements [`PageState`] for a type that wraps its word; the state of superseded copies is recalled unless `false` follows.
+/// Implements [`PageState`] for a type that wraps its word. The state of superseded copies is
+/// recalled unless `false` follows.
 macro_rules! in_a_word {
     ($state:ty: $kept:ident $(, $recalled:literal)?) => {
         impl $crate::placement::PageState for $state {
@@ -272,31 +277,32 @@ macro_rules! in_a_word {
 }
 pub(super) use in_a_word;
 
-/// A number of 64 bits that is stored in 32 as long as those of all pages fit.
+/// A 64-bit number that is stored in 32 bits while those of all pages fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Growing(pub u64);
 
 in_a_word!(Growing: Growing);
 
-/// What a placement does at each garbage collection beside answering.
+/// What a placement does at each garbage collection in addition to choosing streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
-    /// It sorts survivors, so that those of several victims may be gathered first.
+    /// It sorts survivors, so the layer may gather those of several victims first.
     pub sorts: bool,
-    /// It recomputes something over all pages (processor time of the papers).
+    /// It recomputes something over all pages, which costs processor time in the papers.
     pub scans: bool,
 }
 
-/// The half of a placement that is about streams and blocks.
+/// The half of a placement that concerns streams and blocks.
 pub trait Streams: Send + 'static {
-    /// Number of streams for writable data; each has an open block in every bank. The fill goes to
+    /// Number of streams for writable data. Each has an open block in every bank. The fill goes to
     /// stream 0.
     fn streams(&self) -> u8 {
         1
     }
 
-    /// Whether a stream is in use, for placements that do not always need all of theirs: of one that is not, the layer
-    /// closes the open block when it makes room in that bank for the host, be it full or not.
+    /// Whether a stream is in use, for placements that do not always need all their streams. When
+    /// the layer makes room in a bank for the host, it closes the open block of an unused stream,
+    /// full or not.
     fn is_used(&self, stream: u8) -> bool {
         let _ = stream;
         true
@@ -307,13 +313,13 @@ pub trait Streams: Send + 'static {
         stream == 0
     }
 
-    /// What it does at each garbage collection beside answering.
+    /// What it does at each garbage collection in addition to choosing streams.
     #[inline(always)]
     fn traits(&self) -> Traits {
         Traits::default()
     }
 
-    /// What there is to report of it beside counts: names and what is so.
+    /// State to report in addition to counts, as names and values.
     fn report(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -323,9 +329,10 @@ pub trait Streams: Send + 'static {
         let _ = (bank, block, stream, now);
     }
 
-    /// An open block is full: how it enters the index of victims. Asked once more of a block whose
-    /// cleaning was broken off by a failure of the chip: it is full as before. A block in which the
-    /// chip failed may leave unannounced, as [replaced](OwnVictims::replaced) ones do.
+    /// An open block is full. Returns how it enters the victim index. Called again if a chip
+    /// failure interrupts the block's cleaning, because the block is then full as before. A block
+    /// in which the chip failed may leave without a call, as [replaced](OwnVictims::replaced) ones
+    /// do.
     fn closing(&mut self, bank: u32, block: BlockId, stream: u8) -> Entry {
         let _ = (bank, block, stream);
         Entry::Indexed
@@ -336,31 +343,31 @@ pub trait Streams: Send + 'static {
         let _ = victim;
     }
 
-    /// The order of its own that it cleans in, if it has one.
+    /// Its own cleaning order, if it has one.
     fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
         None
     }
 
-    /// Which pages are hot, if it knows at any time: for victim policies that weigh hot pages.
+    /// Which pages are hot, if it knows that at any time; for victim policies that count hot pages.
     #[inline(always)]
     fn hot_pages(&self) -> Option<&dyn HotPages> {
         None
     }
 
-    /// Takes what the host writes next, if it wants to know.
+    /// The receiver of upcoming host writes, if it needs them.
     #[inline(always)]
     fn ahead(&mut self) -> Option<&mut dyn Ahead> {
         None
     }
 }
 
-/// A placement that cleans in an order of its own.
+/// A placement with its own cleaning order.
 pub trait OwnVictims {
-    /// The block to clean, or what is to be changed in the index before; asked again after a change. A choice may be
-    /// refused; [`cleaning`](Streams::cleaning) says that it was not.
+    /// The block to clean, or a change to the index, after which the layer asks again. The layer
+    /// may refuse a choice; [`cleaning`](Streams::cleaning) confirms it.
     fn choose(&mut self, bank: u32, blocks: &BlockView, now: u64) -> Choice;
 
-    /// The block to clean where the victim policy was to choose and found none.
+    /// The block to clean if the victim policy was to choose and found none.
     fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         let _ = (bank, blocks);
         None
@@ -373,125 +380,127 @@ pub trait OwnVictims {
     }
 }
 
-/// A placement that knows of each page whether it is hot.
+/// A placement that knows whether a page is hot.
 pub trait HotPages {
-    /// Whether a page is hot now; changes for no other page than [`host`](Placement::host)'s own and
-    /// [`cooled`](Self::cooled)'s.
+    /// Whether a page is hot now. May change only for the page passed to [`host`](Placement::host)
+    /// and the page returned by [`cooled`](Self::cooled).
     fn is_hot(&self, lpn: Lpn) -> bool;
 
     /// The page that ceased to be hot because of the last [`host`](Placement::host).
     fn cooled(&self) -> Option<Lpn>;
 }
 
-/// A placement that wants to know what the host will write.
+/// A placement that uses upcoming host writes.
 pub trait Ahead {
-    /// The host is about to write these pages, in this order; what was said before is over. Of those that are
-    /// written apart as read-only nothing else is asked.
+    /// The host will write these pages, in this order. Replaces the previous list. No further
+    /// question is asked about pages that are stored separately as read-only.
     fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>);
 }
 
 /// A placement policy.
 pub trait Placement: Streams + Sized {
-    /// What the layer keeps of each page that holds data, and moves with it.
+    /// State that the layer keeps with each page that holds data.
     type Page: PageState;
 
-    /// The stream of a page the host is about to write, with the state of its current copy; decided before any cleaning
-    /// for it.
+    /// The stream of a page that the host is about to write, given the state of its current copy.
+    /// Called before any cleaning for it.
     fn host(&mut self, page: Self::Page, write: &impl HostWrite) -> u8;
 
-    /// The stream of a survivor of the victim, whose state may be changed.
+    /// The stream of a survivor of the victim. May change its state.
     fn survivor(&mut self, page: &mut Self::Page, lpn: Lpn, now: u64) -> u8;
 
-    /// The stream that [`host`](Self::host) always answers, if it does and changes nothing: it is not asked then, and
-    /// pages are written in runs.
+    /// The stream that [`host`](Self::host) always returns, if it does so and has no side effects.
+    /// Then `host` is not called, and pages are written in runs.
     #[inline(always)]
     fn host_stream(&self) -> Option<u8> {
         None
     }
 
-    /// The streams of the survivors of the victim, which come in physical order and may be sorted. Some of them may be
-    /// [spilt](Self::spilt). Where all go to one stream they are copied [in runs](Answer::Together). Placements whose answers depend on blocks that open and close meanwhile want to be asked
-    /// [one by one](Answer::OneByOne).
+    /// The streams of the victim's survivors, which come in physical order and may be sorted. Some
+    /// of them may be [spilt](Self::spilt). If all go to one stream, they are copied [in
+    /// runs](Answer::Together). A placement whose answers depend on blocks that open and close
+    /// meanwhile asks for [single questions](Answer::OneByOne).
     #[inline(always)]
     fn survivors(&mut self, survivors: &mut Survivors<'_, Self::Page>) -> Answer {
         survivors.ask(self)
     }
 
-    /// A page was filled before the run: data nobody has updated yet.
+    /// A page was filled before the run; it has not been updated.
     #[inline(always)]
     fn filled(&mut self, page: &mut Self::Page, lpn: Lpn, now: u64) {
         let _ = (page, lpn, now);
     }
 
-    /// A page is being written by the host; its block was allocated. The state is that of the copy that is superseded,
-    /// and becomes that of the new one.
+    /// The host is writing a page whose block was allocated. The state is that of the superseded
+    /// copy, and becomes that of the new one.
     #[inline(always)]
     fn written(&mut self, page: &mut Self::Page, lpn: Lpn, now: u64) {
         let _ = (page, lpn, now);
     }
 
-    /// A page was trimmed, or was inferred to be garbage and went with its block: forget it. Of the
-    /// inference itself there is no call, for it may be taken back: the page keeps its history until
-    /// then, and counts of pages that a placement keeps for itself still have it.
+    /// A page was trimmed, or was inferred to be garbage and erased with its block. Its state is
+    /// dropped. The inference itself causes no call, because it may be revoked. Until then the page
+    /// keeps its history, and the placement's own page counts include it.
     fn trimmed(&mut self, page: Self::Page, lpn: Lpn) {
         let _ = (page, lpn);
     }
 
-    /// The stream that a survivor belongs to had no room and no free block: the survivor, asked about last if
-    /// survivors are asked about one by one, goes to `stream` instead.
+    /// The stream of a survivor had no room and no free block, so the survivor goes to `stream`
+    /// instead. If survivors are asked about singly, it is the one asked about last.
     fn spilt(&mut self, page: &mut Self::Page, lpn: Lpn, stream: u8, now: u64) {
         let _ = (page, lpn, stream, now);
     }
 
-    /// When the host wrote a page last, if that is known. Where blocks' ages count from the youngest data, a block of
-    /// such survivors is as old as the youngest of them; of others, as old as the block they come from.
+    /// Time of the last host write of a page, if known. Where block ages count from the youngest
+    /// data, a block of survivors with known times is as old as the youngest of them. Otherwise it
+    /// is as old as their source block.
     #[inline(always)]
     fn last_written(&self, page: Self::Page, lpn: Lpn) -> Option<u64> {
         let _ = (page, lpn);
         None
     }
 
-    /// What it wants to find again beside a page that is being programmed, should the tables be lost.
+    /// The note to store beside a page that is being programmed, for recovery of the tables.
     #[inline(always)]
     fn save(&self, page: Self::Page, lpn: Lpn) -> u16 {
         let _ = (page, lpn);
         0
     }
 
-    /// A page was found on the chip when the tables were rebuilt; its state is to be set.
+    /// Sets the state of a page found on the chip when the tables are rebuilt.
     fn restore(&mut self, page: &mut Self::Page, found: &Found) {
         self.filled(page, found.lpn, found.time);
     }
 
-    /// Asks for the cache lines that writing `lpn` will need.
+    /// Prefetches the cache lines that writing `lpn` will need.
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         let _ = lpn;
     }
 }
 
-/// A placement that users can name.
+/// A placement with a name for users.
 pub trait Registered: Placement + Sized {
     /// Whether it needs [`Context::future`].
     const SEES_FUTURE: bool = false;
 
-    /// Whether it stands for a host that places its own data, which no controller can do by itself.
+    /// Whether it models a host that places its own data, which no controller can do alone.
     const MODELS_HOST: bool = false;
 
-    /// What the catalogue says.
+    /// The catalogue entry.
     const INFO: PolicyInfo;
 
-    /// Builds it from the user's arguments.
+    /// Builds the placement from the user's arguments.
     ///
     /// # Errors
     /// [`ParamError`], naming the parameter.
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError>;
 }
 
-/// What is to be done with a placement, whatever its type.
+/// An operation on a placement of any type.
 pub trait Visitor {
-    /// What comes of it.
+    /// Result of the operation.
     type Output;
-    /// Called with the placement that was named.
+    /// Called with the named placement.
     fn visit<P: Placement>(self, placement: P) -> Self::Output;
 }

@@ -2,11 +2,11 @@
 //! when it is cleaned, so pages of similar update frequency gather in the same blocks (DAC paper,
 //! Figures 1 and 2).
 //!
-//! A page's region is the stream of the block it lies in, so there is nothing to remember of pages: what is
-//! updated rises from where its old copy lies, and all that survives in a block sinks together.
+//! A page's region is the stream of its block, so no per-page state is needed. An updated page
+//! rises from the region of its old copy, and all survivors of a block sink together.
 //!
-//! With a threshold only pages young to their region rise and only pages old to it sink. A page
-//! then needs the time it came to its region beside the region itself; both share one word.
+//! With a threshold, only pages that are young in their region rise, and only pages that are old in
+//! it sink. Then each page needs its region and the time it entered it; both share one word.
 
 use alloc::{vec, vec::Vec};
 
@@ -15,18 +15,18 @@ use thermocline_flash::{Lpn, prefetch};
 use super::{Answer, Cleaning, Found, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, Ticks, choice, params, params::within};
 
-/// The coldest region, where new data begin; region and stream are one number.
+/// The coldest region, which takes new data. Region and stream are the same number.
 const BOTTOM: u8 = 0;
-/// Of a page that holds no data, or data that were written as read-only.
+/// The region of a page without data, or of data written as read-only.
 const NOWHERE: u8 = 31;
 const MOST_REGIONS: u32 = 16;
 
 choice! {
-    /// What a threshold holds back.
+    /// Which moves the threshold restricts.
     pub enum HoldsBack {
-        /// Pages old to their region do not rise, and pages young to it do not sink.
+        /// Old pages do not rise, and young pages do not sink.
         Both = "both",
-        /// Pages young to their region do not sink; every updated page rises.
+        /// Young pages do not sink; every updated page rises.
         Sinking = "sinking",
     }
 }
@@ -44,24 +44,24 @@ params! {
     }
 }
 
-/// Sends a page to the region that its updates and cleanings have earned it.
+/// Sends a page to the region given by its updates and cleanings.
 #[derive(Clone, Debug)]
 pub struct Dac {
     top: u8,
     pages: Pages,
-    /// The region decided for the page being written. The cleaning that makes room for it may move
-    /// its old copy, which must not change the decision.
+    /// The region chosen for the page being written. Cleaning that makes room for it may move its
+    /// old copy, which must not change the choice.
     decided: u8,
-    /// The survivor asked about last, and what was remembered of it before.
+    /// The survivor asked about last, and its previous word.
     came: (Lpn, Word),
 }
 
-/// What is remembered of each page.
+/// Per-page state.
 #[derive(Clone, Debug)]
 enum Pages {
-    /// Nothing; the region below that of the victim.
+    /// None; only the region below that of the victim.
     Nothing { below: u8 },
-    /// Its region and the time it came there.
+    /// The region of each page and the time it entered it.
     Stamped {
         words: Vec<Word>,
         threshold: u64,
@@ -70,8 +70,8 @@ enum Pages {
     },
 }
 
-/// A region in the upper bits, a time in the others. Times wrap around: in nanoseconds an age is
-/// right up to 18 years.
+/// A region in the upper bits, a time in the others. Times wrap around; in nanoseconds, ages up to
+/// 18 years are correct.
 #[derive(Clone, Copy, Debug)]
 struct Word(u64);
 
@@ -139,7 +139,7 @@ impl Placement for Dac {
     #[inline(always)]
     fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
         let (region, young) = match &self.pages {
-            // Data written as read-only lie in a stream beyond.
+            // Data written as read-only are in an additional stream.
             Pages::Nothing { .. } => {
                 let region = write.old().map_or(NOWHERE, |old| old.stream);
                 (if region <= self.top { region } else { NOWHERE }, true)
@@ -163,8 +163,8 @@ impl Placement for Dac {
 
     #[inline(always)]
     fn written(&mut self, (): &mut (), lpn: Lpn, now: u64) {
-        // Nobody asks for the region of a page written as read-only: once it is updated after all,
-        // it is new to the regions.
+        // The region of a page written as read-only is not read. If the page is updated later, it
+        // counts as new.
         let region = core::mem::replace(&mut self.decided, NOWHERE);
         self.set(lpn, region, now);
     }
@@ -181,7 +181,7 @@ impl Placement for Dac {
                 let word = &mut words[lpn.index()];
                 let region = word.region();
                 self.came = (lpn, *word);
-                // A page that stays where it is keeps its time: it was not moved to a region.
+                // A page that stays in its region keeps its time.
                 if region == BOTTOM || word.age(now) <= *threshold && region != NOWHERE {
                     return region;
                 }
@@ -191,7 +191,8 @@ impl Placement for Dac {
         }
     }
 
-    /// With a threshold one by one: of a page that is [spilt](Self::spilt) it is remembered where it came from.
+    /// With a threshold, singly, because [`spilt`](Self::spilt) needs the previous word of the
+    /// page.
     #[inline(always)]
     fn survivors(&mut self, _: &mut Survivors<'_, ()>) -> Answer {
         match self.pages {
@@ -200,7 +201,8 @@ impl Placement for Dac {
         }
     }
 
-    /// A page's region is where it lies. Back where it was, it was not moved to a region.
+    /// A page's region is the stream of its block. A page that returns to its old region keeps its
+    /// time.
     fn spilt(&mut self, (): &mut (), lpn: Lpn, stream: u8, now: u64) {
         if let Pages::Stamped { words, .. } = &mut self.pages {
             let (page, came) = self.came;
@@ -209,7 +211,7 @@ impl Placement for Dac {
         }
     }
 
-    /// A page's region is the stream of the block it lies in.
+    /// A page's region is the stream of its block.
     fn restore(&mut self, (): &mut (), found: &Found) {
         let region = if found.stream <= self.top { found.stream } else { BOTTOM };
         self.set(found.lpn, region, found.time);
@@ -223,7 +225,7 @@ impl Placement for Dac {
     }
 }
 
-/// The region below; a page from nowhere begins at the bottom.
+/// The region below. A page without a region starts at the bottom.
 #[inline(always)]
 const fn below(region: u8) -> u8 {
     if region == NOWHERE { BOTTOM } else { region.saturating_sub(1) }

@@ -1,5 +1,5 @@
-//! DAC without its threshold of age: an overwrite promotes a page by a level, a copy demotes it
-//! (DAC as the SepBIT paper, FAST 2022, §4.1, compares with it; after Chiang, Lee, Chang 1999).
+//! DAC without its age threshold: an overwrite promotes a page by a level, a copy demotes it (DAC
+//! as compared in the SepBIT paper, FAST 2022, §4.1; after Chiang, Lee, Chang 1999).
 //!
 //! The original promotes only pages younger than their region's threshold.
 
@@ -32,10 +32,10 @@ impl Streams for DacSimple {
 }
 
 impl Placement for DacSimple {
-    /// Its level and 1.
+    /// The level plus 1; 0 for a page without data.
     type Page = u8;
 
-    /// The first write is of level 0, an overwrite a level above the last.
+    /// The first write goes to level 0. An overwrite goes one level above the last.
     #[inline(always)]
     fn host(&mut self, page: u8, _: &impl HostWrite) -> u8 {
         page.min(self.levels - 1)

@@ -1,37 +1,38 @@
-//! eNVy's hybrid cleaning: partitions, first in first out inside, locality gathered between them
+//! eNVy's hybrid cleaning: partitions, first in first out inside, locality gathering between them
 //! (Wu and Zwaenepoel 1994; CAT paper, Table 7).
 //!
-//! The flash is divided into partitions of adjacent segments. Data that the host writes go back to the
-//! partition they come from, so each keeps data of its own. Inside a partition segments are cleaned in
-//! the order they were written. Between neighbours data move so that the frequency of cleaning
-//! times its cost comes to the same in each: a partition above the average gives away data, hot ones
-//! towards the bottom (partition 0), cold ones towards the top.
+//! The flash is divided into partitions of adjacent segments. A page that the host writes returns
+//! to its partition, so each partition keeps its own data. Inside a partition segments are cleaned
+//! in the order they were written. Between neighbours data move so that the product of cleaning
+//! frequency and cleaning cost becomes equal in all partitions. A partition above the average gives
+//! data away: hot data towards the bottom (partition 0), cold data towards the top.
 //!
 //! Our readings, for a log whose free blocks are shared:
-//! * a partition is a stream; it has no blocks of its own but a share in them, the same for each. The
-//!   partition that is furthest above its share, counted in blocks, is cleaned, and of those equally
-//!   far the one the host writes to. So partitions keep their size, as in the paper, and those with
-//!   less data have more spare space;
-//! * at first a page belongs to the partition of its address, all partitions having equally many;
-//!   so the fill, which is one stream, is taken apart as it is cleaned;
-//! * the cost of cleaning at utilisation u is `u/(1 − u)`, u being that of a partition's victims of
-//!   late, and the frequency is its victims among those of late: the mean of the last 64 or so;
-//! * data move when they survive: cleaning a partition above the average by a part `p` gives away the
-//!   same part of the survivors, to the neighbour whose product is less. Downwards go pages
-//!   that the host wrote since they were last cleaned, which are the hottest here, upwards the others.
-//!   `pull=yes` pulls as well: cleaning a partition below the average by a part `p` asks that part of
-//!   its survivors' number of the neighbour whose product is greater. A cleaning moves pages of its own block
-//!   only, so the neighbour gives them when it is cleaned next, unless it gives data away itself then:
-//!   hot pages downwards, others upwards, as above;
-//! * `ranges=yes` gives each partition the share that its range of adjacent segments would be, in whole
-//!   blocks, where shares are equal otherwise. Which blocks these are is left to the shared list of free
-//!   ones, which changes the wear of each block and no count;
-//! * a block of garbage only, at the head of any queue, comes first, for it costs nothing; blocks without
-//!   garbage at the head of the partition to be cleaned go to its end, eight of them at most, then
-//!   another partition is cleaned, and where all are in the way the victim policy chooses;
-//! * read-only data are one more queue, whose oldest block is cleaned when half of it is garbage.
+//! * A partition is a stream. It has no fixed blocks but a share of them, equal for all. The
+//!   partition furthest above its share, counted in blocks, is cleaned; among equals, the one that
+//!   the host writes to. So partitions keep their size, as in the paper, and those with less data
+//!   have more spare space.
+//! * At first a page belongs to the partition of its address; all partitions have equally many
+//!   pages. The fill, which is one stream, is therefore distributed as it is cleaned.
+//! * The cost of cleaning at utilisation u is `u/(1 − u)`, where u is the utilisation of the
+//!   partition's recent victims. The frequency is its share of the recent victims: the mean of
+//!   about the last 64.
+//! * Data move when they survive. Cleaning a partition above the average by a part `p` gives away
+//!   the same part of the survivors, to the neighbour with the lower product. Pages that the host
+//!   wrote since they were last cleaned are the hottest here and go down; the others go up.
+//!   `pull=yes` pulls as well: cleaning a partition below the average by a part `p` requests that
+//!   part of its survivors' number from the neighbour with the greater product. A cleaning moves
+//!   only pages of its own block, so the neighbour gives them when it is cleaned next, unless it
+//!   gives data away itself then: hot pages downwards, others upwards, as above.
+//! * `ranges=yes` gives each partition the share that its range of adjacent segments would have, in
+//!   whole blocks; otherwise shares are equal. The blocks themselves still come from the shared
+//!   free list, which changes the wear of each block but no count.
+//! * A block with only garbage at the head of any queue is cleaned first, because it costs nothing.
+//!   Blocks without garbage at the head of the partition to be cleaned move to its end, at most
+//!   eight of them. Then another partition is cleaned. If none can be, the victim policy chooses.
+//! * Read-only data form one more queue. Its oldest block is cleaned when half of it is garbage.
 //!
-//! Cost: a byte a page, 12 bytes a block; a victim takes a few steps for each partition.
+//! Cost: a byte a page, 12 bytes a block; choosing a victim takes a few steps for each partition.
 
 use alloc::{vec, vec::Vec};
 
@@ -43,11 +44,11 @@ use super::{
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
-/// Partitions at most.
+/// Maximum number of partitions.
 const MOST: usize = 32;
-/// How much a victim counts in the means of its partition.
+/// Weight of one victim in the moving means of its partition.
 const FADING: f64 = 1.0 / 64.0;
-/// The bit of a page that survived since the host wrote it; the others are its partition.
+/// Set if the page survived since the host wrote it. The other bits are its partition.
 const SURVIVED: u8 = 0x80;
 
 params! {
@@ -62,46 +63,46 @@ params! {
     }
 }
 
-/// Partitions of the device; see above.
+/// Partitions of the device; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Envy {
-    /// The partition of each page, and whether it survived.
+    /// The partition of each page, and whether the page survived.
     home: Vec<u8>,
     count: u8,
     logs: Logs,
     partitions: [Partition; MOST],
     /// The partition of the host's last write.
     wanted: u8,
-    /// What the victim at hand gives away.
+    /// Pages that the current victim gives away.
     gives: Gift,
     from: u8,
-    /// What a neighbour asked of each partition.
+    /// Pages that a neighbour requested from each partition.
     asked: [Gift; MOST],
     pull: bool,
-    /// Blocks of each partition beyond what all have.
+    /// Additional blocks of each partition beyond the equal share.
     more: [u32; MOST],
 }
 
-/// Pages that go to another partition.
+/// Pages to move to another partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gift {
     to: u8,
-    /// Whether those that the host wrote since they were last cleaned, or the others.
+    /// Whether to move pages that the host wrote since they were last cleaned, or the others.
     hot: bool,
-    /// How many there are yet to give.
+    /// How many remain to be moved.
     left: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Partition {
-    /// Valid share of its victims of late.
+    /// Valid share of the partition's recent victims.
     utilization: f64,
-    /// Its share of the victims of late.
+    /// The partition's share of recent victims.
     frequency: f64,
 }
 
 impl Partition {
-    /// Frequency of cleaning times its cost.
+    /// Cleaning frequency times cleaning cost.
     fn product(&self) -> f64 {
         self.frequency * self.utilization / (1.0 - self.utilization).max(1e-3)
     }
@@ -122,7 +123,8 @@ impl Envy {
         self.partitions[usize::from(partition)].product()
     }
 
-    /// What a partition gives away of `valid` survivors; one below the average asks a neighbour.
+    /// The pages that a partition gives away from `valid` survivors. A partition below the average
+    /// requests pages from a neighbour.
     fn gift(&mut self, partition: u8, valid: u32) -> Gift {
         let asked = core::mem::take(&mut self.asked[usize::from(partition)]);
         let own = self.product(partition);
@@ -191,7 +193,7 @@ impl Streams for Envy {
 
 impl OwnVictims for Envy {
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        // The share of each partition is the same but for the rest of a division.
+        // Shares are equal except for the remainder of the division.
         let order = (0..self.count).map(|partition| (partition + self.wanted) % self.count);
         let more = &self.more;
         self.logs
@@ -230,7 +232,7 @@ impl Placement for Envy {
         let Gift { to, hot, left } = &mut self.gives;
         let survived = *home & SURVIVED != 0;
         let mut own = *home & !SURVIVED;
-        // A page of the fill belongs elsewhere than where it lies.
+        // A page of the fill may belong to another partition than its block.
         if *left > 0 && *hot != survived && own == self.from {
             *left -= 1;
             own = *to;
@@ -313,7 +315,7 @@ mod tests {
         Envy::build(&args, &context).expect("valid")
     }
 
-    /// Three partitions whose products are these.
+    /// Three partitions with these products.
     fn with_products(pull: &str, products: [f64; 3]) -> Envy {
         let mut envy = envy(&[("partitions", "3"), ("pull", pull)]);
         for (partition, product) in envy.partitions.iter_mut().zip(products) {
@@ -328,7 +330,8 @@ mod tests {
 
     #[test]
     fn above_the_average_data_are_pushed_to_the_neighbour_with_less_to_do() {
-        // The average is 2: the middle one gives a third of its survivors, hot ones downwards.
+        // The average is 2: the middle partition gives away a third of its survivors, the hot ones
+        // downwards.
         assert_eq!(parts(with_products("no", [1.0, 3.0, 2.0]).gift(1, 9)), (0, true, 3));
         assert_eq!(parts(with_products("no", [2.0, 3.0, 1.0]).gift(1, 9)), (2, false, 3));
         assert_eq!(with_products("no", [1.0, 3.0, 2.0]).gift(0, 9).left, 0);
@@ -344,7 +347,7 @@ mod tests {
         envy.partitions[0].frequency = 3.0;
         assert_eq!(parts(envy.gift(2, 8)), (1, true, 4));
         assert_eq!(envy.gift(2, 8).left, 0, "once");
-        // Of the hotter neighbour the coldest.
+        // The coldest of the hotter neighbour.
         envy.gift(1, 8);
         assert_eq!(parts(envy.asked[0]), (1, false, 4));
     }

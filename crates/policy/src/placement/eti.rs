@@ -2,14 +2,14 @@
 //! requests begin and end and merge as they cool (Shafaei, Desnoyers, Fitzpatrick, HotStorage 2016;
 //! as the SepBIT paper, FAST 2022, §4.1, runs it).
 //!
-//! The extents cover all logical pages, and there are at most 1024. A request adds 1, up to 15, to
-//! each extent it covers; of one it covers in part it cuts that part out first, or, for want of
-//! extents, leaves it as it is. Every 4096 requests all counts are halved, and neighbours that are
-//! both cold, or hot alike, become one. Pages of extents with a count of 4 or more are hot.
+//! The extents cover all logical pages; there are at most 1024. A request adds 1, up to 15, to each
+//! extent that it covers. An extent that it covers in part is split first, or left as it is if
+//! there are no more extents. Every 4096 requests all counts are halved, and neighbours that are
+//! both cold, or equally hot, are merged. Pages of extents with a count of 4 or more are hot.
 //!
-//! A placement sees pages; a request is a run of them (see `runs`) and counts when it has ended. A
-//! split moves the extents behind it: at most 8 KiB, and rare once all extents are in use. There is
-//! no state per page, so a trim has nothing to forget.
+//! A placement sees pages, not requests. A request is a run of pages (see `runs`) and counts when
+//! it has ended. A split moves the extents behind it: at most 8 KiB, and rarely once all extents
+//! are in use. There is no per-page state, so a trim has nothing to forget.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -25,7 +25,7 @@ const COPIED: u8 = 2;
 
 const MAX_COUNT: u32 = 15;
 
-/// Binary digits of the number of parts that extents are found by.
+/// Number of parts of the lookup table, as a power of 2.
 const PARTS: u32 = 11;
 
 params! {
@@ -40,7 +40,7 @@ params! {
     }
 }
 
-/// An extent ends where the next one begins.
+/// An extent. It ends where the next one begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Extent {
     first: u32,
@@ -54,8 +54,8 @@ pub struct Eti {
     pages: u32,
     /// In address order; the first begins at page 0.
     extents: Vec<Extent>,
-    /// The extent of the first page of each part of the address space, as long as there is no room for more
-    /// extents; else empty.
+    /// The extent of the first page of each part of the address space. Valid only once there is no
+    /// room for more extents; empty before.
     found_at: Vec<u32>,
     /// Pages of a part, as a power of 2.
     part: u32,
@@ -64,7 +64,7 @@ pub struct Eti {
 }
 
 impl Eti {
-    /// The place of the extent of a page.
+    /// Index of the extent of a page.
     #[inline]
     fn of(&self, lpn: u32) -> usize {
         let Some(&before) = self.found_at.get((lpn >> self.part) as usize) else {
@@ -73,7 +73,7 @@ impl Eti {
         self.last_from(before as usize, lpn)
     }
 
-    /// As above, where it is known not to be before `at`.
+    /// Index of the extent of a page that is not before extent `at`.
     #[inline]
     fn last_from(&self, mut at: usize, lpn: u32) -> usize {
         while self.extents.get(at + 1).is_some_and(|next| next.first <= lpn) {
@@ -82,7 +82,7 @@ impl Eti {
         at
     }
 
-    /// Notes where extents are found: most of the time they stay as they are.
+    /// Rebuilds the lookup table, because from now on extents rarely change.
     #[cold]
     fn note_parts(&mut self) {
         let mut at = 0;
@@ -110,13 +110,13 @@ impl Eti {
         while at < self.extents.len() && self.extents[at].first < pages.end {
             at = self.cover(at, &pages) + 1;
         }
-        // The middle of an extent needs room for two.
+        // A split in the middle of an extent needs room for two more.
         if self.found_at.is_empty() && self.room() < 2 {
             self.note_parts();
         }
     }
 
-    /// Counts the part of the extent at `at` that a request covers; the place of its last piece.
+    /// Counts the part of extent `at` that a request covers. Returns the index of its last piece.
     fn cover(&mut self, at: usize, pages: &Range<u32>) -> usize {
         let Extent { first, count } = self.extents[at];
         let (begins, ends) = (first < pages.start, pages.end < self.end(at));

@@ -1,11 +1,11 @@
-//! FADaC: write counts of pages against a fading average, level by level of a factor of 10
-//! (Kremer and Brinkmann, SYSTOR 2019; as the SepBIT paper, FAST 2022, §4.1, runs it).
+//! FADaC: write counts of pages relative to a decaying average, in levels of a factor of 10 (Kremer
+//! and Brinkmann, SYSTOR 2019; as the SepBIT paper, FAST 2022, §4.1, runs it).
 //!
-//! A host write adds 1 to a page's counter, a copy takes 1 away. The average fades over as many
-//! requests as there are pages with data: each request moves it by (its pages − average) / pages with
-//! data. A page's level is the number of i with `average · 10^i < counter`.
+//! A host write adds 1 to a page's counter, a copy subtracts 1. The average decays over as many
+//! requests as there are pages with data: each request moves it by (its pages − average) / pages
+//! with data. A page's level is the number of i with `average · 10^i < counter`.
 //!
-//! A placement sees pages; a request is a run of them (see `runs`).
+//! A placement sees pages, not requests; a request is a run of pages (see `runs`).
 
 use thermocline_flash::Lpn;
 
@@ -15,7 +15,7 @@ use crate::{
     params::{MAX_STREAMS, within},
 };
 
-/// Each level begins at this multiple of the counter of the one below.
+/// Ratio of the counters at which successive levels begin.
 const STEP: f64 = 10.0;
 
 params! {
@@ -58,10 +58,10 @@ impl Streams for Fadac {
 }
 
 impl Placement for Fadac {
-    /// A page's counter and 1.
+    /// The counter plus 1; 0 for a page without data.
     type Page = u32;
 
-    /// By the counter this write makes: the page's own and 1.
+    /// By the counter after this write.
     #[inline(always)]
     fn host(&mut self, page: u32, _: &impl HostWrite) -> u8 {
         self.level(page.max(1))

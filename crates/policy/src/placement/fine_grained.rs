@@ -17,11 +17,11 @@ const HOT: u8 = 0;
 const COLD: u8 = 1;
 
 choice! {
-    /// Which pages the mean hot degree is of.
+    /// The pages over which the mean hot degree is taken.
     pub enum MeanOf {
-        /// All that hold data.
+        /// All pages that hold data.
         All = "all",
-        /// Those that were updated.
+        /// Only pages that were updated.
         Updated = "updated",
     }
 }
@@ -113,7 +113,8 @@ impl Placement for FineGrained {
         self.hotness.note(lpn, page)
     }
 
-    /// It is taken for last written when its copy was made: that may be later than it was.
+    /// The page counts as last written when its copy was made, which may be later than its last
+    /// host write.
     fn restore(&mut self, page: &mut u64, found: &Found) {
         *page = self.hotness.recovered(found.lpn, found.note, found.time);
     }

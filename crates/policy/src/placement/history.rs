@@ -1,14 +1,14 @@
 //! Update count and last host write of a page, in one word where both fit.
 //!
-//! In nanoseconds they do for three days, and for 65,535 updates of a page.
+//! With times in nanoseconds they fit for three days and for 65,535 updates of a page.
 
 use super::beyond::{Beyond, Packs};
 
-/// Bits of a word for the time; the others are the count's.
+/// Bits of a word for the time. The others hold the count.
 const TIME_BITS: u32 = 48;
 const TIME: u64 = (1 << TIME_BITS) - 1;
 
-/// What is known of a page.
+/// The updates of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Updates {
     /// The last write.
@@ -16,13 +16,13 @@ pub(super) struct Updates {
     pub count: u32,
 }
 
-/// A time as a number: one conversion, for those of less than 2⁶³ are signed numbers too. Later ones are taken for that.
+/// A time as a float. Times below 2⁶³ convert faster as signed numbers; later ones saturate.
 #[inline(always)]
 pub(super) fn float(time: u64) -> f64 {
     time.min(i64::MAX as u64) as i64 as f64
 }
 
-/// [`Updates`] that do not fit a word.
+/// Storage for [`Updates`] that do not fit a word.
 pub(super) type History = Beyond<Updates>;
 
 impl Packs for Updates {

@@ -1,9 +1,9 @@
-//! Hot degree: how often a page was updated, fading as its age grows (CAT paper, §3.2).
+//! Hot degree: how often a page was updated, decaying with its age (CAT paper, §3.2).
 //!
 //! `h = count / T(now − last write)`. Whether a page is hot depends on the mean over all pages,
-//! which changes with every tick. On small devices the mean is recomputed exactly; on large ones
-//! update counts are summed by epochs of the last write, whose lengths grow with their age
-//! (a third of it at most), so the mean takes as many steps as there are epochs: some dozens.
+//! which changes with every tick. Small devices recompute the mean exactly. Large ones sum update
+//! counts by epochs of the last write. The length of an epoch grows with its age, to at most a
+//! third of it, so the mean takes one step for each of some dozens of epochs.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -12,22 +12,24 @@ use thermocline_flash::Lpn;
 use super::history::{History, Updates, float};
 use crate::age::Transform;
 
-/// Epochs are at most this part of their age long.
+/// An epoch is at most its age divided by this number long.
 const EPOCH_PER_AGE: u64 = 3;
 
-/// Slots of an [`Epochs::found_at`]: eight for each doubling of an age of 64 bits.
+/// Slots of an [`Epochs::found_at`]: eight for each doubling of a 64-bit age.
 const SLOTS: usize = 62 * 8;
 
-/// Bits of a digit of update counts, its values, how many digits a [`Bar`] has the powers of, and what they count to.
+/// Update counts are handled as digits: bits of a digit, values of a digit, number of digits for
+/// which a [`Bar`] has powers, and the first count beyond them.
 const DIGIT_BITS: usize = 4;
 const DIGIT: usize = 1 << DIGIT_BITS;
 const DIGITS: usize = 3;
 const COUNTS: u32 = 1 << (DIGITS * DIGIT_BITS);
 
-/// Closer calls than this part of `τ + age` take a logarithm; roundings make far less.
+/// A comparison closer than this part of `τ + age` takes a logarithm. Rounding errors are far
+/// smaller.
 const MARGIN: f64 = 1e-9;
 
-/// Hot degrees of pages, by their words, and the mean of all.
+/// Hot degrees of pages, from their words, and the mean over all pages.
 #[derive(Clone, Debug)]
 pub(super) struct Hotness {
     beyond: History,
@@ -37,10 +39,10 @@ pub(super) struct Hotness {
     updated: u32,
 }
 
-/// What the mean is worked out from.
+/// The data from which the mean is computed.
 #[derive(Clone, Debug)]
 enum Mean {
-    /// Nobody asks for it.
+    /// None; the mean is not used.
     Unknown,
     /// Update count and last host write of every logical page.
     ByPage(Vec<Updates>),
@@ -48,7 +50,7 @@ enum Mean {
 }
 
 impl Mean {
-    /// A page has these updates from now on.
+    /// Records new updates of a page.
     #[inline(always)]
     fn changed(&mut self, lpn: Lpn, page: Updates) {
         if let Self::ByPage(pages) = self {
@@ -58,7 +60,8 @@ impl Mean {
 }
 
 impl Hotness {
-    /// Up to `exact_up_to` logical pages the mean is recomputed page by page at each cleaning.
+    /// On devices of up to `exact_up_to` logical pages the mean is recomputed page by page at each
+    /// cleaning.
     pub(super) fn new(logical_pages: u32, transform: Transform, exact_up_to: u32) -> Self {
         let mean = if logical_pages > exact_up_to {
             Mean::ByEpoch(Epochs::default())
@@ -68,12 +71,12 @@ impl Hotness {
         Self { beyond: History::none(logical_pages), transform, mean, updated: 0 }
     }
 
-    /// Hot degrees for sorting only: nobody asks for the mean.
+    /// Hot degrees for sorting only, without a mean.
     pub(super) const fn sorting(logical_pages: u32, transform: Transform) -> Self {
         Self { beyond: History::none(logical_pages), transform, mean: Mean::Unknown, updated: 0 }
     }
 
-    /// The word of a page that has these updates from now on.
+    /// Records new updates of a page; returns its word.
     #[inline(always)]
     fn keep(&mut self, lpn: Lpn, page: Updates) -> u64 {
         self.mean.changed(lpn, page);
@@ -105,13 +108,13 @@ impl Hotness {
         self.mean.changed(lpn, Updates::default());
     }
 
-    /// The update count, as far as it fits beside a page.
+    /// The update count, saturated to 16 bits.
     #[inline(always)]
     pub(super) fn note(&self, lpn: Lpn, word: u64) -> u16 {
         updates(self.beyond.unpack(lpn, word).count).min(u32::from(u16::MAX)) as u16
     }
 
-    /// A page with that count was found on the chip.
+    /// Records a page found on the chip with this count; returns its word.
     pub(super) fn recovered(&mut self, lpn: Lpn, note: u16, time: u64) -> u64 {
         if let Mean::ByEpoch(epochs) = &mut self.mean {
             epochs.found(time, u32::from(note));
@@ -120,7 +123,7 @@ impl Hotness {
         self.keep(lpn, Updates { written: time, count: u32::from(note) + 1 })
     }
 
-    /// When the host wrote a page last.
+    /// Time of the last host write of a page.
     #[inline]
     pub(super) fn last_written(&self, lpn: Lpn, word: u64) -> u64 {
         self.beyond.unpack(lpn, word).written
@@ -137,32 +140,33 @@ impl Hotness {
         self.updated
     }
 
-    /// The bar of a mean hot degree.
+    /// The [`Bar`] for a mean hot degree.
     pub(super) fn bar(&self, degree: f64, now: u64) -> Bar {
         Bar::new(degree, now, &self.transform)
     }
 
-    /// Whether the hot degree of a page exceeds the bar; the same as comparing, but the logarithm is only taken where
-    /// it is close.
+    /// Whether the hot degree of a page exceeds the bar. Equal to comparing degrees, but takes the
+    /// logarithm only where the comparison is close.
     #[inline(always)]
     pub(super) fn exceeds(&self, lpn: Lpn, word: u64, bar: &Bar) -> bool {
         let page = self.beyond.unpack(lpn, word);
         let updates = updates(page.count);
         let reach = bar.reach(updates);
         let beyond = float(bar.now.saturating_sub(page.written)) + bar.tau - reach;
-        // Hot or not is a coin toss that no branch should wait for; close calls are rare.
+        // Pages are hot or cold unpredictably, so the common case has no branch. Close comparisons
+        // are rare.
         let is_clear = beyond.abs() >= reach * MARGIN && updates < COUNTS;
         if is_clear { beyond < 0.0 } else { self.is_above(page, bar) }
     }
 
-    /// A close call.
+    /// The exact comparison, for close cases.
     #[cold]
     #[inline(never)]
     fn is_above(&self, page: Updates, bar: &Bar) -> bool {
         degree(page, &self.transform, bar.now) > bar.degree
     }
 
-    /// The mean hot degree of `mapped` pages; pages without data have a degree of 0.
+    /// The mean hot degree of `mapped` pages. Pages without data have a degree of 0.
     pub(super) fn mean(&mut self, mapped: u32, now: u64) -> f64 {
         let sum = match &mut self.mean {
             Mean::Unknown => 0.0,
@@ -176,13 +180,13 @@ impl Hotness {
     }
 }
 
-/// The updates of a page that was written so often: all but the first. It was never written where it holds no data.
+/// The updates of a page with this many writes: all but the first. 0 for a page without data.
 #[inline(always)]
 const fn updates(writes: u32) -> u32 {
     writes.saturating_sub(1)
 }
 
-/// The hot degree of a page written so often, and last then.
+/// The hot degree of a page with this write count and last write.
 #[inline(always)]
 fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) -> f64 {
     let updates = updates(count);
@@ -192,16 +196,18 @@ fn degree(Updates { written, count }: Updates, transform: &Transform, now: u64) 
     f64::from(updates) / transform.apply(now.saturating_sub(written))
 }
 
-/// A hot degree to be exceeded at one time. A page with this number of updates exceeds it where
-/// `T(age) = 1 + log2(1 + age/τ) < count / degree`, which is where `τ + age < τ/2 · 2^(count/degree)`: the powers of counts
-/// are worked out once for a bar, by their digits.
+/// A hot degree to compare pages with at one time. A page with `count` updates exceeds it where
+/// `T(age) = 1 + log2(1 + age/τ) < count / degree`, that is where `τ + age < τ/2 ·
+/// 2^(count/degree)`. The powers are computed once for a bar, for each digit of a count.
 #[derive(Clone, Debug)]
 pub(super) struct Bar {
     now: u64,
     degree: f64,
-    /// Powers say nothing of another transformation's ages: those have none, and every call is close.
+    /// The time scale of [`Shape::Log`](crate::age::Shape::Log). Other transformations have none,
+    /// so every comparison is exact.
     tau: f64,
-    /// 2^(1/degree) to the power of the lowest digit of a count, times τ/2; to that of the next one, and so on.
+    /// τ/2 times 2^(1/degree) to the power of the lowest digit of a count; then the powers for each
+    /// higher digit.
     powers: [[f64; DIGIT]; DIGITS],
 }
 
@@ -221,13 +227,14 @@ impl Bar {
         Self { now, degree, tau, powers }
     }
 
-    /// This degree at another time.
+    /// The bar with the same degree at another time.
     pub(super) const fn at(&mut self, now: u64) -> &Self {
         self.now = now;
         self
     }
 
-    /// τ/2 · 2^(count/degree), within a thousandth of a [`MARGIN`]; of counts that have few enough digits.
+    /// τ/2 · 2^(count/degree), within a thousandth of a [`MARGIN`]. Only for counts below
+    /// [`COUNTS`].
     #[inline(always)]
     fn reach(&self, count: u32) -> f64 {
         let digit = |i: usize| self.powers[i][count as usize >> (i * DIGIT_BITS) & (DIGIT - 1)];
@@ -235,7 +242,7 @@ impl Bar {
     }
 }
 
-/// Update counts summed by when their pages were last written.
+/// Update counts, summed by the time of the last write of their pages.
 #[derive(Clone, Debug)]
 struct Epochs {
     /// Starts, ascending; an epoch ends where the next one starts. The first starts at 0.
@@ -243,10 +250,10 @@ struct Epochs {
     sums: Vec<u64>,
     /// Neighbours are joined when there are more epochs than this.
     limit: usize,
-    /// When neighbours were joined last.
+    /// Time of the last join.
     joined: u64,
-    /// The epoch of the youngest age of each [slot](slot_of), as of then: an epoch is about as long as its age, so
-    /// that of a page is this one or hardly before it.
+    /// The epoch of the youngest age of each [slot](slot_of) at the time of the last join. An epoch
+    /// is about as long as its age, so a page's epoch is this one or one shortly before it.
     found_at: Box<[u32; SLOTS]>,
 }
 
@@ -257,7 +264,7 @@ impl Default for Epochs {
     }
 }
 
-/// The slot of an age of at least 1; ages in it differ by an eighth.
+/// The slot of an age of at least 1. A slot spans an eighth of its age.
 #[inline(always)]
 const fn slot_of(age: u64) -> usize {
     let bits = age.ilog2();
@@ -276,7 +283,7 @@ const fn least_of(slot: usize) -> u64 {
 impl Epochs {
     #[inline]
     fn epoch_of(&self, time: u64) -> usize {
-        // Hot pages, most of those written, were written lately.
+        // Most written pages are hot and were written recently.
         let last = self.starts.len() - 1;
         if time >= self.starts[last] {
             return last;
@@ -291,7 +298,7 @@ impl Epochs {
         epoch
     }
 
-    /// Notes where epochs are found.
+    /// Records the epoch of each slot.
     fn note_slots(&mut self, now: u64) {
         self.joined = now;
         for (slot, epoch) in self.found_at.iter_mut().enumerate() {
@@ -300,13 +307,13 @@ impl Epochs {
         }
     }
 
-    /// A page was last written at `time`, `count` times updated.
+    /// Adds a page with its last write at `time` and `count` updates.
     fn found(&mut self, time: u64, count: u32) {
         let epoch = self.epoch_of(time);
         self.sums[epoch] += u64::from(count);
     }
 
-    /// A page last written at `before`, `count` times updated, is written again at `now`.
+    /// A page with its last write at `before` and `count` updates is written again at `now`.
     #[inline]
     fn moved(&mut self, before: u64, count: u32, now: u64) {
         if count > 0 {
@@ -324,7 +331,7 @@ impl Epochs {
         }
     }
 
-    /// The sum of all hot degrees; what is written after `now` begins a new epoch.
+    /// The sum of all hot degrees. Later writes begin a new epoch.
     fn sum(&mut self, transform: &Transform, now: u64) -> f64 {
         let mut sum = 0.0;
         for (i, &count) in self.sums.iter().enumerate() {
@@ -388,7 +395,7 @@ mod tests {
                 let page = Updates { written, count: (x >> 8) as u32 % 600 / 2 };
                 words[lpn.index()] = hotness.keep(lpn, page);
             }
-            // Degrees that pages have are the closest calls.
+            // Degrees equal to those of pages give the closest comparisons.
             let word = words[bars as usize];
             let degree =
                 if bars % 3 == 0 { 0.0 } else { hotness.degree(Lpn(bars as u32), word, now) };

@@ -1,5 +1,5 @@
-//! A log for each stream of each bank, cleaned from its oldest end, for placements that say which log
-//! is to give a block; and in each bank one more for read-only data, which is cleaned once half of its
+//! A log for each stream of each bank, cleaned from its oldest end, for placements that choose the
+//! log to clean. Each bank has one more log for read-only data, which is cleaned once half of its
 //! oldest block is garbage.
 
 use thermocline_flash::BlockId;
@@ -7,11 +7,11 @@ use thermocline_flash::BlockId;
 use super::queues::Queues;
 use crate::{BlockView, Context};
 
-/// Blocks without garbage that are passed over for a victim.
+/// Maximum number of blocks without garbage that one search moves to the end.
 const PASSED: u32 = 8;
 
-/// The full blocks of each log, in the order they closed. A placement that cleans
-/// by them keeps them in [`Streams`](super::Streams)' events of a block's life.
+/// The full blocks of each log, in the order they closed. The placement updates them in its
+/// [`Streams`](super::Streams) events.
 #[derive(Clone, Debug)]
 pub struct Logs {
     queues: Queues,
@@ -34,12 +34,12 @@ impl Logs {
         self.queues.len(self.queue(bank, log))
     }
 
-    /// A block is full; streams beyond the logs hold read-only data.
+    /// Adds a full block. Streams beyond the logs hold read-only data.
     pub(super) fn push(&mut self, bank: u32, stream: u8, block: BlockId) {
         self.queues.push(self.queue(bank, stream.min(self.count)), block);
     }
 
-    /// A block is cleaned, or opened again.
+    /// Removes a block that is cleaned or opened again.
     pub(super) fn remove(&mut self, block: BlockId) {
         self.queues.remove(block);
     }
@@ -52,10 +52,10 @@ impl Logs {
         }
     }
 
-    /// The block to clean of the log with the least `cost`, the first in `order` among equals. A
-    /// block of garbage only, at the head of any log, comes first, for it costs nothing. Blocks
-    /// without garbage at the head of the log to be cleaned go to its end, eight of them at most,
-    /// then the next log is cleaned whose oldest block has garbage; `None` if there is no such log.
+    /// The block to clean from the log with the lowest `cost`, the first in `order` among equals. A
+    /// block with only garbage at the head of any log comes first, because it costs nothing. Blocks
+    /// without garbage at the head of the chosen log move to its end, at most eight of them. Then
+    /// the next log whose oldest block has garbage is cleaned; `None` if there is none.
     pub(super) fn choose(
         &mut self,
         bank: u32,
@@ -63,7 +63,8 @@ impl Logs {
         order: impl Iterator<Item = u8>,
         cost: impl Fn(&Self, u8) -> f64,
     ) -> Option<BlockId> {
-        // The log of least cost, and the one among those whose oldest block has garbage.
+        // The log with the lowest cost, and the one with the lowest cost whose oldest block has
+        // garbage.
         let mut least: Option<(f64, u32)> = None;
         let mut ready: Option<(f64, BlockId)> = None;
         for log in order {

@@ -1,8 +1,8 @@
-//! Which stream a page goes to, and in which order survivors are written.
+//! Placement: which stream a page goes to, and in which order survivors are written.
 //!
-//! A stream is a class of data with its own open block. Placement is asked for every host write and
-//! every surviving page, so it is compiled into the translation layer's loop:
-//! [`dispatch`] picks the concrete type once per run.
+//! A stream is a class of data with its own open block. The placement is asked about every host
+//! write and every survivor, so it is compiled into the translation layer's loop. [`dispatch`]
+//! selects the concrete type once a run.
 
 use crate::{Args, Context, ParamError, PolicyInfo};
 
@@ -75,7 +75,8 @@ macro_rules! placements {
         /// The catalogue of placements.
         pub const PLACEMENTS: &[PolicyInfo] = &[$(<$policy as Registered>::INFO),*];
 
-        /// Builds the placement called `name` and hands it to `visitor`; `None` if there is none.
+        /// Builds the placement `name` and passes it to `visitor`; `None` if there is none of that
+        /// name.
         ///
         /// # Errors
         /// [`ParamError`], naming the parameter.
@@ -93,14 +94,14 @@ macro_rules! placements {
             None
         }
 
-        /// Whether the placement called `name` needs [`Context::future`].
+        /// Whether the placement `name` needs [`Context::future`].
         #[must_use]
         pub fn sees_future(name: &str) -> bool {
             $(<$policy as Registered>::INFO.is_called(name)
                 && <$policy as Registered>::SEES_FUTURE)||*
         }
 
-        /// Whether the placement called `name` stands for a host that places its own data.
+        /// Whether the placement `name` models a host that places its own data.
         #[must_use]
         pub fn models_host(name: &str) -> bool {
             $(<$policy as Registered>::INFO.is_called(name)
@@ -109,7 +110,7 @@ macro_rules! placements {
     };
 }
 
-// Every placement there is. Adding one takes its file and its line here.
+// All placements. Adding one takes its file and its line here.
 placements! {
     Sequential,
     AgeSort,
@@ -138,7 +139,7 @@ placements! {
     Survival,
 }
 
-/// What the catalogue says of the placement called `name`.
+/// The catalogue entry of the placement `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static PolicyInfo> {
     PLACEMENTS.iter().find(|info| info.is_called(name))

@@ -1,26 +1,29 @@
-//! Multi-log: a log for each class of update frequency, spare space shared out by marginal gain
+//! Multi-log: a log for each class of update frequency, with spare space allocated by marginal gain
 //! (Stoica and Ailamaki, VLDB 2013).
 //!
-//! A page has a level, 0 the hottest, and each level a log. A page that the host writes after `d`
-//! page writes, where the pages of its level are expected to last `e`, moves one level up with the
-//! probability `(e − d)/e`, if that is more than 0; a page that survives its block moves one down. With
-//! `n` valid pages in the level and a share `g` of garbage in its victims, `e = n · (1 − g)/2`.
+//! A page has a level, 0 the hottest, and each level has a log. A page that the host writes after
+//! `d` page writes, where the pages of its level are expected to last `e`, moves one level up with
+//! probability `(e − d)/e`, if that is positive. A page that survives its block moves one level
+//! down. With `n` valid pages in the level and a share `g` of garbage in its victims, `e = n · (1 −
+//! g)/2`.
 //!
-//! The victim is the oldest block of the level that would suffer least. A level of `n` valid pages
-//! on `α·n` physical ones has a write amplification of `A(α) = α/(α + W(−α·e^{−α}))`, W being
-//! Lambert's (Desnoyers 2012), which solves `A = 1/(1 − e^{−α/A})`; taking a block from it costs
-//! `−A′(α)/n` for each write of the host to the level. Writes to a level are counted, and the
-//! counts halved whenever as many pages were written as there are.
+//! The victim is the oldest block of the level that loses least by it. A level of `n` valid pages
+//! on `α·n` physical ones has a write amplification of `A(α) = α/(α + W(−α·e^{−α}))`, where W is
+//! Lambert's function (Desnoyers 2012); it solves `A = 1/(1 − e^{−α/A})`. Taking a block from the
+//! level costs `−A′(α)/n` for each host write to it. Writes to a level are counted, and the counts
+//! are halved whenever as many pages were written as there are.
 //!
 //! Our readings:
-//! * levels are as many as the `levels` say; a level colder than all used is opened by its first
-//!   survivors, once the coldest used holds a block in this bank;
-//! * a block of garbage only, at the head of any log, comes first, for it costs nothing; blocks without
-//!   garbage at the head of the log to be cleaned go to its end, eight of them at most, then the next
-//!   log is cleaned whose oldest block has garbage, and where none has the victim policy chooses;
-//! * read-only data are one more log, whose oldest block is cleaned when half of it is garbage.
+//! * there are as many levels as `levels` says. A level colder than all used ones is opened by its
+//!   first survivors, once the coldest used level has a block in this bank;
+//! * a block with only garbage at the head of any log comes first, because it costs nothing. Blocks
+//!   without garbage at the head of the log to be cleaned move to its end, at most eight of them.
+//!   Then the next log whose oldest block has garbage is cleaned. If there is none, the victim
+//!   policy chooses;
+//! * read-only data form one more log. Its oldest block is cleaned when half of it is garbage.
 //!
-//! Cost: 4 bytes a page, 8 from the 2²⁷th page write on, and 12 bytes a block; a victim takes a few steps for each level.
+//! Cost: 4 bytes a page, 8 from the 2²⁷th page write on, and 12 bytes a block; a victim takes a few
+//! steps for each level.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -32,9 +35,9 @@ use super::{
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, params, params::within};
 
-/// Levels at most.
+/// Maximum number of levels.
 const MOST: usize = 16;
-/// How much a victim's share of garbage counts in the mean of its level.
+/// Weight of one victim in the moving mean of its level's garbage.
 const FADING: f64 = 1.0 / 16.0;
 
 params! {
@@ -45,36 +48,36 @@ params! {
     }
 }
 
-/// A log for each level of update frequency; see above.
+/// A log for each level of update frequency; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct MultiLog {
     logical_pages: u64,
     levels: [Level; MOST],
     count: u8,
-    /// The coldest level that was ever used.
+    /// The coldest level used so far.
     coldest: u8,
     pages_per_block: u32,
     banks: u32,
     logs: Logs,
     writes: u64,
-    /// Counts of writes are halved then.
+    /// The time at which write counts are halved next.
     halved_at: u64,
-    /// The level of the page being written; none if it is read-only.
+    /// The level of the page being written; `None` if it is read-only.
     to: Option<u8>,
-    /// The bank of the victim at hand.
+    /// The bank of the current victim.
     bank: u32,
     rng: Xoshiro256PlusPlus,
 }
 
-/// What is known of a page, from the lowest bits to the highest: whether it counts among the valid pages of its
-/// level, the level, and the host's last write of it.
+/// State of a page, from the lowest bits to the highest: whether it counts among the valid pages of
+/// its level, the level, and the last host write.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page(u64);
 
 in_a_word!(Page: Growing);
 
 impl Page {
-    /// One bit, and as many as [`MOST`] levels take.
+    /// One bit, plus the bits for [`MOST`] levels.
     const BITS: u32 = 1 + MOST.ilog2();
 
     #[inline(always)]
@@ -100,25 +103,26 @@ impl Page {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
-    /// Pages that hold data of this level.
+    /// Pages of this level that hold data.
     valid: u64,
-    /// Share of garbage in the victims of late.
+    /// Share of garbage in recent victims.
     garbage: f64,
-    /// Page writes of the host of late.
+    /// Recent host page writes.
     writes: u64,
 }
 
-/// The derivative of the write amplification of a first-in-first-out log with respect to physical
-/// over valid pages, with its sign turned: what a bit more space gains.
+/// The negated derivative of the write amplification of a first-in-first-out log with respect to
+/// physical over valid pages: the gain of additional space.
 ///
-/// With `x = α/A`, `A = 1/(1 − e^{−x})` and `α = x·A`: `x` is found by Newton's steps, and
-/// `−dA/dα = (A − 1)/(1 − x·(A − 1))`.
+/// With `x = α/A`, `A = 1/(1 − e^{−x})` and `α = x·A`: Newton's method finds `x`, and `−dA/dα = (A
+/// − 1)/(1 − x·(A − 1))`.
 #[must_use]
 pub fn gain(alpha: f64) -> f64 {
     if alpha <= 1.0 {
         return f64::INFINITY;
     }
-    // x/(1 − e^{−x}) rises from 1 at 0, is convex, and is at least x and 1 + x/2: steps from above stay above.
+    // x/(1 − e^{−x}) increases from 1 at 0, is convex, and is at least x and 1 + x/2, so steps from
+    // above stay above.
     let mut x = alpha.min(2.0 * (alpha - 1.0));
     for _ in 0..60 {
         let e = -libm::expm1(-x);
@@ -135,13 +139,13 @@ pub fn gain(alpha: f64) -> f64 {
 }
 
 impl MultiLog {
-    /// A page is no valid page of its level any more.
+    /// A page stops being a valid page of its level.
     #[inline(always)]
     fn leaves(&mut self, page: Page) {
         self.levels[usize::from(page.level())].valid -= u64::from(page.counts());
     }
 
-    /// So many pages like this one survive, and go a level down.
+    /// Moves a number of equal survivors a level down.
     #[inline(always)]
     fn moved_run(&mut self, (page, pages): (Page, u64)) {
         let to = (page.level() + 1).min(self.count - 1);
@@ -149,7 +153,7 @@ impl MultiLog {
         self.levels[usize::from(to)].valid += pages;
     }
 
-    /// A page goes to a level.
+    /// Moves a page to a level.
     #[inline(always)]
     fn moved(&mut self, page: Page, to: u8) {
         self.leaves(page);
@@ -158,7 +162,7 @@ impl MultiLog {
 }
 
 impl Level {
-    /// What a block less costs it, of as many physical pages.
+    /// The cost of losing a block of this many physical pages.
     fn loss(&self, physical: f64) -> f64 {
         let Self { valid, writes, .. } = *self;
         if valid == 0 || writes == 0 {
@@ -199,7 +203,7 @@ impl Streams for MultiLog {
 
 impl OwnVictims for MultiLog {
     fn choose(&mut self, bank: u32, blocks: &BlockView, _now: u64) -> Choice {
-        // The log that would suffer least.
+        // The log that loses least.
         let Self { logs, levels, count, banks, pages_per_block, .. } = self;
         let loss = |logs: &Logs, log: u8| {
             let blocks = (logs.len(bank, log) + 1) * *banks;
@@ -276,13 +280,14 @@ impl Placement for MultiLog {
         to
     }
 
-    /// Until all levels are used it depends on blocks that are opened and closed meanwhile.
+    /// Until all levels are used, the answer depends on blocks that are opened and closed
+    /// meanwhile.
     #[inline(always)]
     fn survivors(&mut self, survivors: &mut Survivors<'_, Page>) -> Answer {
         if self.coldest + 1 < self.count {
             return Answer::OneByOne;
         }
-        // Pages in a row, mostly all of them, come from one level, and their level counts them.
+        // Consecutive pages mostly come from one level, so the level counts them as a run.
         let (last, mut run) = (self.count - 1, (Page(0), 0));
         survivors.each(|_, page| {
             let to = (page.level() + 1).min(last);

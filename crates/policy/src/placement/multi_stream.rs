@@ -1,10 +1,11 @@
 //! Streams by update frequency, as a host with a multi-stream disk would assign them (Kang, Hyun,
-//! Maeng, Cho, HotStorage 2014): the binary logarithm of a page's fading update count.
+//! Maeng, Cho, HotStorage 2014): the binary logarithm of a page's decaying update count.
 //!
 //! A count is halved with every period of as many host writes as there are logical pages, so the
-//! average page stands at 1 to 2. Counts of 0 and 1 go to stream 0, 2 and 3 to stream 1, 4 to 7 to
-//! stream 2, and so on; the first write of a page is no update. Survivors go by their count of now.
-//! Halving is done when a page is looked at next, so that nothing walks over all pages.
+//! average page has a count of 1 to 2. Counts of 0 and 1 go to stream 0, 2 and 3 to stream 1, 4 to
+//! 7 to stream 2, and so on. The first write of a page is not an update. Survivors go by their
+//! current count. A count is halved when the page is accessed next, so there is no pass over all
+//! pages.
 
 use thermocline_flash::Lpn;
 
@@ -25,7 +26,7 @@ params! {
     }
 }
 
-/// What is known of a page.
+/// State of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page(u64);
 
@@ -34,14 +35,15 @@ in_a_word!(Page: Growing);
 impl Page {
     const MOST: u32 = u32::MAX - 1;
 
-    /// The count and 1, or 0 without data, and the period: in 16 bits each where both fit, else in 32, the count above.
+    /// The count plus 1, or 0 without data, and the period: in 16 bits each if both fit, else in 32
+    /// with the count above.
     #[inline(always)]
     fn new(count: u32, period: u32) -> Self {
         let (count, period) = (u64::from(count + 1), u64::from(period));
         Self(if (count | period) < 1 << 16 { period << 16 | count } else { count << 32 | period })
     }
 
-    /// Updates, halved with each period up to the one returned with them; none for pages without data.
+    /// Updates, halved with each period up to the returned one; `None` for pages without data.
     #[inline(always)]
     fn updates(self) -> (Option<u32>, u32) {
         let (low, high) = (self.0 as u32, (self.0 >> 32) as u32);
@@ -55,7 +57,7 @@ impl Page {
 pub struct MultiStream {
     streams: u8,
     half_life: u32,
-    /// The period, and pages written in it by the host.
+    /// The period, and host page writes in it.
     period: u32,
     writes: u32,
 }
@@ -72,7 +74,7 @@ impl MultiStream {
         count.clamp(1, 1 << (self.streams - 1)).ilog2() as u8
     }
 
-    /// The count that a write of the page now makes.
+    /// The count after a write of the page.
     #[inline(always)]
     fn updated(&self, page: Page) -> u32 {
         self.count(page).map_or(0, |count| (count + 1).min(Page::MOST))

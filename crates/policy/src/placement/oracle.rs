@@ -1,13 +1,13 @@
-//! The oracle: pages that will die together share blocks, because it knows when each will die.
+//! The oracle: it knows when each page will die, so pages that die together share blocks.
 //!
 //! No device can know that. What another policy writes beyond the oracle is what better separation
 //! of the same pages could still save.
 //!
-//! A page's class is the page writes it has left to live, asked anew when it is copied. Classes of
-//! equal width, each a block of page writes, are the FK scheme that SepBIT was measured against (Wang
-//! et al., FAST 2022, with six classes): they distinguish only what dies within a few blocks, which
-//! on a device of thousands of blocks is hardly anything. Classes whose widths grow by a constant
-//! factor reach from one block to several times the device, and copy a fraction of that.
+//! A page's class is its remaining lifetime in page writes, computed anew when the page is copied.
+//! Classes of equal width, each a block of page writes, are the FK scheme that SepBIT was compared
+//! with (Wang et al., FAST 2022, with six classes). They separate only data that die within a few
+//! blocks, which is almost nothing on a device of thousands of blocks. Classes whose widths grow by
+//! a constant factor reach from one block to several times the device, and copy a fraction of that.
 
 use alloc::{sync::Arc, vec, vec::Vec};
 
@@ -17,11 +17,11 @@ use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, Future, ParamError, PolicyInfo, choice, params, params::ParamValue};
 
 choice! {
-    /// How the classes divide the time a page has left.
+    /// How the classes divide the remaining lifetime.
     pub enum Spacing {
-        /// Each wider than the one before by the same factor.
+        /// Each class is wider than the one before by the same factor.
         Geometric = "geometric",
-        /// Each as wide as a block has pages.
+        /// Each class is one block of pages wide.
         Linear = "linear",
     }
 }
@@ -40,7 +40,7 @@ impl ParamValue for Classes {
     }
 }
 
-/// How far ahead classes are distinguished.
+/// The remaining lifetime beyond which classes are not distinguished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Horizon(pub f64);
 
@@ -66,15 +66,15 @@ params! {
     }
 }
 
-/// Gives every page the stream of the time it has left.
+/// Assigns every page the stream of its remaining lifetime.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     future: Option<Arc<Future>>,
-    /// Where each class but the first begins, in page writes left.
+    /// Where each class but the first begins, in remaining page writes.
     begins: Vec<u32>,
-    /// Page writes of the host so far.
+    /// Host page writes so far.
     now: u32,
-    /// The page write that each page dies by.
+    /// For each page, the page write at which it dies.
     dies: Vec<u32>,
 }
 
@@ -85,7 +85,7 @@ impl Oracle {
         self.begins.partition_point(|&begins| begins <= left) as u8
     }
 
-    /// When the page that is being written now will die.
+    /// When the page that is being written will die.
     #[inline(always)]
     fn dies_next(&self) -> u32 {
         let span = self.future.as_ref().and_then(|f| f.written.get(self.now as usize));
@@ -109,7 +109,7 @@ impl Placement for Oracle {
 
     fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
         let span = self.future.as_ref().and_then(|f| f.filled.get(lpn.index()));
-        // The fill comes one page write before the first.
+        // The fill precedes the first page write by one.
         let dies = span.filter(|&&span| span != Future::NEVER).map(|span| span.saturating_sub(1));
         self.dies[lpn.index()] = dies.unwrap_or(Future::NEVER);
     }

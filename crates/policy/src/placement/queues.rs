@@ -1,7 +1,7 @@
-//! First-in-first-out queues of erase blocks, for placements that clean in an order of their own.
+//! First-in-first-out queues of erase blocks, for placements with their own cleaning order.
 //!
-//! The links stand in one array by block, so that a block leaves the middle of its queue in one step
-//! and nothing is allocated while a device runs. Memory: 12 bytes a block.
+//! The links are in one array indexed by block, so a block leaves the middle of its queue in one
+//! step and nothing is allocated while a device runs. Memory: 12 bytes a block.
 
 use alloc::{vec, vec::Vec};
 
@@ -11,7 +11,7 @@ use crate::{BlockView, State};
 
 const NONE: u32 = u32::MAX;
 
-/// A block's queue and its neighbours there.
+/// A block's queue and its neighbours in it.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     queue: u32,
@@ -26,7 +26,7 @@ struct Ends {
     len: u32,
 }
 
-/// Queues of blocks; a block stands in one of them at most.
+/// Queues of blocks. A block is in at most one of them.
 #[derive(Clone, Debug)]
 pub(super) struct Queues {
     links: Vec<Link>,
@@ -41,7 +41,7 @@ impl Queues {
         }
     }
 
-    /// The queue a block stands in.
+    /// The queue of a block.
     pub(super) fn of(&self, block: BlockId) -> Option<u32> {
         let queue = self.links[block.index()].queue;
         (queue != NONE).then_some(queue)
@@ -51,14 +51,14 @@ impl Queues {
         self.ends[queue as usize].len
     }
 
-    /// The block that has waited longest.
+    /// The oldest entry of a queue.
     pub(super) fn front(&self, queue: u32) -> Option<BlockId> {
         let first = self.ends[queue as usize].first;
         (first != NONE).then_some(BlockId(first))
     }
 
-    /// The full block that has waited longest. Wear levelling empties blocks without a word: those
-    /// are dropped when their turn comes.
+    /// The oldest full block of a queue. Wear levelling empties blocks without notice; those are
+    /// dropped when they reach the head.
     pub(super) fn oldest(&mut self, queue: u32, blocks: &BlockView) -> Option<BlockId> {
         while let Some(block) = self.front(queue) {
             if matches!(blocks.block(block).state, State::Closed | State::Aside) {
@@ -69,8 +69,8 @@ impl Queues {
         None
     }
 
-    /// The block with garbage that has waited longest. Those before it go to the end, as if cleaned
-    /// without moving a page, `most` of them at most.
+    /// The oldest block with garbage. At most `most` blocks before it move to the end, as if
+    /// cleaned without copying a page.
     pub(super) fn first_with_garbage(
         &mut self,
         queue: u32,
@@ -87,7 +87,7 @@ impl Queues {
         None
     }
 
-    /// A block leaves the queue it stood in, if any, and enters the end of `queue`.
+    /// Removes a block from its queue, if any, and appends it to `queue`.
     pub(super) fn push(&mut self, queue: u32, block: BlockId) {
         self.remove(block);
         let ends = &mut self.ends[queue as usize];
@@ -100,7 +100,7 @@ impl Queues {
         self.links[block.index()] = Link { queue, prev, next: NONE };
     }
 
-    /// A block leaves the queue it stands in, if any.
+    /// Removes a block from its queue, if any.
     pub(super) fn remove(&mut self, block: BlockId) {
         let Link { queue, prev, next } = self.links[block.index()];
         if queue == NONE {

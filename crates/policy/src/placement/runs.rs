@@ -1,11 +1,11 @@
-//! Requests, as far as a placement sees them: runs of pages written one after the other in address
-//! order. Schemes that count requests count runs.
+//! Requests as a placement sees them: runs of pages written one after the other in address order.
+//! Schemes that count requests count runs.
 
 use core::ops::Range;
 
 use thermocline_flash::Lpn;
 
-/// A run is cut here: no host sends longer requests (1 MiB of 4 KiB pages).
+/// Maximum length of a run: no host sends longer requests (1 MiB of 4 KiB pages).
 pub(super) const LONGEST: u32 = 256;
 
 /// The run being written.
@@ -23,7 +23,7 @@ impl Runs {
         lpn.0 == self.0.end && !self.0.is_empty()
     }
 
-    /// The next page written; the run that thereby ended.
+    /// Records the next page written; returns the run that it ended, if any.
     #[inline(always)]
     pub(super) fn written(&mut self, lpn: Lpn) -> Option<Range<u32>> {
         if self.goes_on_with(lpn) && self.0.len() < LONGEST as usize {

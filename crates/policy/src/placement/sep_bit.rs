@@ -1,18 +1,19 @@
-//! SepBIT: infers when a page will be overwritten from when it was last (Wang et al., FAST 2022,
-//! Algorithm 1).
+//! SepBIT: infers when a page will be overwritten from when it was last written (Wang et al., FAST
+//! 2022, Algorithm 1).
 //!
-//! Time `t` is the number of pages the host has written. A host write that invalidates data of less
-//! than `ℓ` is taken to be short-lived itself; `ℓ` is the mean life span of blocks of such writes,
-//! from opening to cleaning, renewed every 16 of them. Survivors of those blocks have a class of
-//! their own; all others go by their age, in steps of a factor of 4: up to 4ℓ, 16ℓ, and beyond.
+//! Time `t` is the number of pages the host has written. A host write that invalidates data younger
+//! than `ℓ` is assumed to be short-lived itself. `ℓ` is the mean life span of blocks of such
+//! writes, from opening to cleaning, recomputed every 16 of them. Survivors of those blocks have
+//! their own class. All other survivors go by their age, in steps of a factor of 4: up to 4ℓ, 16ℓ,
+//! and beyond.
 //!
-//! The paper keeps no life span for a page that was not written lately: it looks it up in a queue of
-//! the last written pages. Each write puts one entry into that queue, so a page is in it if and only
-//! if its last write is no further back than the queue is long. Its length is thus all there is to
-//! keep. Last write times, which survivors are sorted by, the paper reads from the out-of-band data
-//! of the pages; here they are the words that the layer keeps beside them.
+//! The paper stores life spans only of recently written pages, in a queue of them. Each write adds
+//! one entry to that queue, so a page is in it if and only if its last write is no further back
+//! than the queue is long. Its length is therefore sufficient. The paper reads last write times, by
+//! which survivors are sorted, from the out-of-band data of the pages. Here they are the words that
+//! the layer keeps with them.
 //!
-//! Memory: 4 bytes a page, 8 once four thousand million pages were written, and 8 bytes a block.
+//! Memory: 4 bytes a page, 8 after 4·10⁹ page writes, and 8 bytes a block.
 
 use alloc::{vec, vec::Vec};
 
@@ -24,21 +25,22 @@ use crate::{
     params::{MAX_STREAMS, within},
 };
 
-/// The paper's Class 2: host writes that follow no recent one. First writes are such, and the fill.
+/// The paper's Class 2: host writes of pages that were not written recently, including first writes
+/// and the fill.
 const LONG_LIVED: u8 = 0;
-/// The paper's Class 1: host writes of pages written a short time ago.
+/// The paper's Class 1: host writes of recently written pages.
 const SHORT_LIVED: u8 = 1;
 /// The paper's Class 3: survivors of short-lived blocks.
 const SURVIVED: u8 = 2;
 /// The paper's Class 4 and up: other survivors, by age.
 const AGED: u8 = 3;
 
-/// Cleaned blocks of short-lived data whose life spans make a mean.
+/// Number of cleaned blocks of short-lived data over which ℓ is the mean.
 const MEANT: u64 = 16;
-/// Each class of ages ends at this multiple of the age of the one before, the first at this multiple of ℓ.
+/// Ratio of the age limits of successive classes; the first limit is this multiple of ℓ.
 const STEP: f64 = 4.0;
 
-/// The first write of the host is number 1.
+/// No host write; the first one has number 1.
 const NEVER: u64 = 0;
 
 params! {
@@ -49,19 +51,19 @@ params! {
     }
 }
 
-/// ℓ, and what follows from it in whole page writes, so that pages are not compared with fractions.
+/// ℓ and its derived limits in whole page writes, so that pages are not compared with fractions.
 #[derive(Clone, Debug)]
 struct Spans {
-    /// The least that is not less than ℓ.
+    /// ℓ rounded up.
     long: u64,
-    /// The greatest that does not exceed ℓ.
+    /// ℓ rounded down.
     queue: u64,
-    /// The ages from which on each class of [`AGED`] but the first begins.
+    /// The ages at which each class of [`AGED`] but the first begins.
     aged: Vec<u64>,
 }
 
 impl Spans {
-    /// With ages for this number of classes of survivors.
+    /// With age limits for this number of survivor classes.
     fn new(life_span: f64, aged: u8) -> Self {
         let mut spans = Self { long: 0, queue: 0, aged: vec![0; usize::from(aged) - 1] };
         spans.set(life_span);
@@ -79,15 +81,15 @@ impl Spans {
     }
 }
 
-/// The class of a survivor that the host wrote `last`, by the ages from which on classes begin.
+/// The class of a survivor with the last host write `last`, given the ages at which classes begin.
 #[inline(always)]
 fn class(aged: &[u64], last: u64, writes: u64) -> u8 {
     let age = if last == NEVER { 0 } else { writes - last };
-    // They rise; no branch predictor wins on where they end.
+    // The limits are sorted. A sum avoids a branch that no predictor can guess.
     aged.iter().fold(AGED, |class, &from| class + u8::from(age >= from))
 }
 
-/// Sends pages to the stream of their inferred time of invalidation.
+/// Sends pages to the stream of their inferred invalidation time.
 #[derive(Clone, Debug)]
 pub struct SepBit {
     classes: u8,
@@ -95,15 +97,15 @@ pub struct SepBit {
     writes: u64,
     /// Pages that hold data.
     mapped: u64,
-    /// Length of the queue of the last written pages.
+    /// Length of the queue of recently written pages.
     queue: u64,
     spans: Spans,
-    /// Life spans since ℓ was renewed: their sum and number.
+    /// Sum and number of life spans since ℓ was last computed.
     sum: u64,
     number: u64,
     /// When each block was opened.
     created: Vec<u64>,
-    /// The stream of the block being cleaned.
+    /// The stream of the current victim.
     victim: u8,
 }
 
@@ -130,12 +132,13 @@ impl Streams for SepBit {
 }
 
 impl Placement for SepBit {
-    /// When the page was last written by the host.
+    /// Number of the page's last host write.
     type Page = Growing;
 
     #[inline(always)]
     fn host(&mut self, Growing(last): Growing, _: &impl HostWrite) -> u8 {
-        // Of the page being overwritten, and only if it is in the queue, whose length it is below.
+        // The life span of the overwritten copy, if it is in the queue, that is, below the queue's
+        // length.
         let life_span = self.writes + 1 - last;
         let short = last != NEVER && life_span < self.queue.min(self.spans.long);
         if short { SHORT_LIVED } else { LONG_LIVED }
@@ -149,7 +152,8 @@ impl Placement for SepBit {
     fn written(&mut self, Growing(last): &mut Growing, _: Lpn, _: u64) {
         self.writes += 1;
         self.mapped += u64::from(*last == NEVER);
-        // No longer than ℓ or than there are pages: it shrinks by an entry at each write until so.
+        // At most ℓ and at most the number of pages; a longer queue shrinks by an entry at each
+        // write.
         self.queue += 1;
         if self.queue > self.mapped.min(self.spans.queue) {
             self.queue -= 1;
@@ -175,7 +179,8 @@ impl Placement for SepBit {
 
     #[inline(always)]
     fn survivors(&mut self, survivors: &mut Survivors<'_, Growing>) -> Answer {
-        // At hand while streams are stored; the paper's number of classes has a loop without another in it.
+        // Local copies, because streams are stored meanwhile. The paper's number of classes gets a
+        // loop without an inner loop.
         let (writes, aged) = (self.writes, &self.spans.aged[..]);
         match *aged {
             _ if self.victim == SHORT_LIVED => Answer::Together(SURVIVED),

@@ -1,6 +1,6 @@
-//! SepGC: what the host writes and what cleaning copies lie in different blocks (Van Houdt 2014;
-//! NoSep's counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is
-//! older than one just written, and so will probably live longer.
+//! SepGC: host writes and garbage-collection copies go to different blocks (Van Houdt 2014; NoSep's
+//! counterpart in the SepBIT paper, FAST 2022, §4.1). A page that survived a cleaning is older than
+//! one just written, and so will probably live longer.
 
 use thermocline_flash::Lpn;
 

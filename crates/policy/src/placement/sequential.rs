@@ -6,7 +6,7 @@ use thermocline_flash::Lpn;
 use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
 
-/// One open block takes host writes and survivors alike.
+/// One stream for host writes and survivors.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential;
 

@@ -1,26 +1,29 @@
-//! SFS: pages of like hotness to the same segments (Min et al., FAST 2012).
+//! SFS: pages of similar hotness go to the same segments (Min et al., FAST 2012).
 //!
-//! The hotness of a page is `w / (now − t)`, its writes and the time since the last of them; that of
-//! a page being written counts this write and the time since the one before. A segment's is the mean
-//! of both over its valid pages, `w̄ / (now − t̄)`. Segments are quantised into groups:
-//! three rounds of k-means over their hotness, beginning with the centres of the last time, and a page
-//! goes to the group whose centre is nearest. The victim policy that belongs to it is `cost-hotness`,
-//! for which `w̄` is the factor of wear, set before each choice for each block that lost a page since.
+//! The hotness of a page is `w / (now − t)`: its writes over the time since the last of them. For a
+//! page being written it counts this write and the time since the previous one. A segment's hotness
+//! uses the means over its valid pages, `w̄ / (now − t̄)`. Three rounds of k-means over the
+//! segments' hotness, starting from the previous centres, form groups. A page goes to the group
+//! with the nearest centre. The matching victim policy is `cost-hotness`, whose factor of wear is
+//! `w̄`, set before each choice for each block that lost a page since.
 //!
 //! Our readings:
-//! * hotness is compared by its logarithm: ages of blocks just sealed make it as great as one likes, and
-//!   a mean of such numbers is that of the youngest few. `scale=linear` compares as the paper does;
-//! * the centres are not found anew at each cleaning, which would look at all blocks, but whenever a
-//!   quarter as many blocks were sealed as there are: four blocks looked at in each round for each
-//!   block sealed. They stay as they are if no page survived since: cleaning cost nothing then;
-//! * before the first time all pages go to one group; group 0 is the coldest and takes the fill;
-//! * a block's `w̄` is set anew only when it has changed by a sixteenth, for each change looks for the
-//!   best block anew in a part of the index;
-//! * what a block's pages add to its means is collected by group: of several banks, which fill blocks of
-//!   a group at the same time, each gets the mean of all;
+//! * hotness is compared by its logarithm. Blocks just sealed have arbitrarily high hotness, and
+//!   the mean of such numbers is that of the youngest few. `scale=linear` compares as the paper
+//!   does;
+//! * the centres are not recomputed at each cleaning, which would visit all blocks, but after a
+//!   quarter of the blocks was sealed: each round visits four blocks for each block sealed. They
+//!   are kept if no page survived since, because cleaning was free then;
+//! * before the first computation all pages go to one group. Group 0 is the coldest and takes the
+//!   fill;
+//! * a block's `w̄` is updated only when it has changed by a sixteenth, because each change
+//!   searches a part of the index for the best block;
+//! * the contribution of a block's pages to its means is collected by group. If several banks fill
+//!   blocks of a group at the same time, each gets the mean of all;
 //! * a trimmed page counts in its block's means until the block is cleaned.
 //!
-//! Memory: 8 bytes a page, 24 from the fourth day or 65,536th update of a page on, and 40 bytes a block.
+//! Memory: 8 bytes a page, 24 from the fourth day or 65,536th update of a page on, and 40 bytes a
+//! block.
 
 use alloc::{vec, vec::Vec};
 
@@ -33,21 +36,21 @@ use super::{
 };
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, choice, params, params::within};
 
-/// Groups at most.
+/// Maximum number of groups.
 const MOST: usize = 16;
 /// Rounds of k-means.
 const ROUNDS: u32 = 3;
-/// A block is weighed anew when its mean count has changed by this part.
+/// A block's weight is updated when its mean count has changed by the inverse of this number.
 const REWEIGH: f64 = 16.0;
-/// Centres are found anew when this part of the blocks was sealed.
+/// Centres are recomputed after the inverse of this number of the blocks was sealed.
 const REFRESH: u32 = 4;
 
 choice! {
-    /// How hotness is compared.
+    /// The scale on which hotness is compared.
     pub enum Scale {
-        /// By its logarithm.
+        /// Logarithmic.
         Log = "log",
-        /// As it is.
+        /// Linear.
         Linear = "linear",
     }
 }
@@ -71,30 +74,31 @@ pub struct Sfs {
     touched: Vec<Vec<BlockId>>,
     groups: usize,
     scale: Scale,
-    /// The centre of each group, rising; empty before the first time.
+    /// The centre of each group, ascending; empty before the first computation.
     centres: Vec<f64>,
-    /// The hotness half-way between neighbouring centres, in the linear scale; beyond them no hotness is enough.
+    /// The hotness half-way between neighbouring centres, in the linear scale; infinite beyond
+    /// them.
     between: [f64; MOST - 1],
     /// What was written to each group since its last block was sealed.
     filling: [Sums; MOST],
-    /// A survivor that was given its group and is not written yet.
+    /// A survivor with its chosen group that is not written yet.
     pending: Option<(u8, Updates)>,
-    /// The group of the page that the host writes; none if it is read-only.
+    /// The group of the page that the host writes; `None` if it is read-only.
     to: Option<u8>,
     refresh_in: u32,
-    /// Whether a page survived since the centres were found last.
+    /// Whether a page survived since the centres were computed last.
     survived: bool,
     now: u64,
 }
 
-/// Sums over pages: of a group's open block those written, of a block those written less those that
-/// died; all whole numbers.
+/// Sums over pages, as whole numbers. For a group's open block they cover the pages written, for a
+/// block the pages written minus those that died.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     written: f64,
     count: f64,
     pages: f64,
-    /// The mean count that is its factor in the index.
+    /// The mean count that is the block's factor in the index.
     weighed: f64,
     sealed: bool,
     touched: bool,
@@ -124,12 +128,13 @@ impl Sums {
     }
 }
 
-/// The group of a page written `count` times, `age` ago the last time; neighbouring groups meet at these hotnesses.
+/// The group of a page written `count` times, the last time `age` ago. `between` are the limits
+/// between groups.
 #[inline(always)]
 fn group(between: &[f64; MOST - 1], groups: usize, count: u32, age: u64) -> u8 {
     let (count, age) = (f64::from(count.max(1)), float(age.max(1)));
     let above = |hotness: f64| u8::from(count > hotness * age);
-    // As many groups as there mostly are need no loop.
+    // The usual number of groups needs no loop.
     let [first, second, third, rest @ ..] = between;
     let group = above(*first) + above(*second) + above(*third);
     if groups <= 4 {
@@ -147,7 +152,7 @@ impl Sfs {
         }
     }
 
-    /// Works out the hotness half-way between neighbouring centres, so that pages need no logarithm.
+    /// Computes the limits between neighbouring centres, so that pages need no logarithm.
     fn draw_lines(&mut self) {
         let half_way = self.centres.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
         self.between = [f64::INFINITY; MOST - 1];
@@ -159,7 +164,7 @@ impl Sfs {
         }
     }
 
-    /// The group whose centre is nearest, the colder of two equally near.
+    /// The group with the nearest centre, the colder of two equally near.
     fn nearest(&self, hotness: f64) -> u8 {
         let mut nearest = 0;
         for (group, centre) in self.centres.iter().enumerate().skip(1) {
@@ -170,7 +175,7 @@ impl Sfs {
         nearest as u8
     }
 
-    /// The centres of the groups, the coldest first; none before enough blocks were sealed.
+    /// The centres of the groups, the coldest first; empty before enough blocks were sealed.
     #[must_use]
     pub fn centres(&self) -> &[f64] {
         &self.centres
@@ -326,7 +331,8 @@ impl Placement for Sfs {
         to
     }
 
-    /// A block that is full meanwhile holds those asked about before.
+    /// Singly, because a block that becomes full meanwhile contains the survivors asked about
+    /// before.
     #[inline(always)]
     fn survivors(&mut self, _: &mut Survivors<'_, u64>) -> Answer {
         Answer::OneByOne
@@ -357,7 +363,7 @@ impl Registered for Sfs {
             filling: [Sums::default(); MOST],
             pending: None,
             to: None,
-            // The fill is of one age and says nothing.
+            // The fill has one age, so it carries no information.
             refresh_in: context.blocks + context.blocks / REFRESH,
             survived: false,
             now: 0,

@@ -1,7 +1,8 @@
-//! Sorts survivors by a key of each page.
+//! Sorts survivors by a per-page key.
 //!
-//! Survivors come in the physical order of a block that was filled by such a sort, and by the host's writes in the
-//! order of time: a few runs of rising or falling keys. They are merged; what comes in no order is sorted.
+//! Survivors come in the physical order of their block. Such a sort filled the block, or host
+//! writes in time order, so the keys form a few ascending or descending runs. These are merged;
+//! unordered keys are sorted.
 
 use alloc::vec::Vec;
 
@@ -9,24 +10,24 @@ use thermocline_flash::Lpn;
 
 use super::{PageState, Survivors};
 
-/// Survivors as single numbers, while they are sorted: key and place, from the highest bits to the lowest. Comparing
-/// such numbers takes no branch and no look at the page again.
+/// Survivors as single numbers while they are sorted: the key in the high bits, the position in the
+/// low bits. Comparing them takes no branch and no access to the page.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sorter {
-    /// The survivors as they came, and their words.
+    /// The survivors in their original order, and their words.
     came: Vec<Lpn>,
     words: Vec<u64>,
     numbers: Vec<u64>,
-    /// Where they are merged to.
+    /// Output of a merge.
     merged: Vec<u64>,
-    /// Where runs of them end.
+    /// Ends of runs.
     ends: Vec<usize>,
-    /// Where key and place do not fit into 64 bits.
+    /// Used where key and position do not fit 64 bits.
     wide: Vec<u128>,
 }
 
 impl Sorter {
-    /// Sorts survivors, and their words with them, by falling key; those of one key stay in the order they come in.
+    /// Sorts survivors and their words by descending key. The sort is stable.
     pub(super) fn descending<S: PageState>(
         &mut self,
         survivors: &mut Survivors<'_, S>,
@@ -74,7 +75,8 @@ impl Sorter {
         }
     }
 
-    /// Notes where runs end, and turns falling ones over; false where there are too many for merging to pay.
+    /// Finds ascending runs and reverses descending ones; false if there are too many to merge
+    /// efficiently.
     fn find_runs(&mut self) -> bool {
         let Self { numbers, ends, .. } = self;
         ends.clear();
@@ -93,7 +95,7 @@ impl Sorter {
         true
     }
 
-    /// Merges neighbouring runs until there is one.
+    /// Merges neighbouring runs until one is left.
     fn merge_runs(&mut self) {
         let Self { numbers, merged, ends, .. } = self;
         merged.resize(numbers.len(), 0);
@@ -112,7 +114,7 @@ impl Sorter {
     }
 }
 
-/// Merges two runs. No branch predictor wins on which of them comes next, so there is no branch on it.
+/// Merges two runs without a branch on the comparison, which is unpredictable.
 fn merge(a: &[u64], b: &[u64], into: &mut [u64]) {
     let (mut i, mut j) = (0, 0);
     while let (Some(&x), Some(&y)) = (a.get(i), b.get(j)) {

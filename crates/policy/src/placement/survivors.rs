@@ -1,4 +1,4 @@
-//! The survivors of a victim, before any of them is moved.
+//! The survivors of a victim, before they are moved.
 
 use core::marker::PhantomData;
 
@@ -6,23 +6,24 @@ use thermocline_flash::Lpn;
 
 use super::{PageState, Placement};
 
-/// How a placement answers about the survivors of a victim.
+/// How a placement has answered for the survivors of a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// All streams are there.
+    /// The streams of all survivors are set.
     AtOnce,
-    /// All go to this stream: they are copied in runs.
+    /// All survivors go to this stream and are copied in runs.
     Together(u8),
-    /// It is to be asked about each [by itself](Placement::survivor), when its turn to be moved comes.
+    /// The layer asks about each survivor [separately](Placement::survivor), right before it is
+    /// moved.
     OneByOne,
 }
 
-/// The survivors of a victim, in physical order, and their states; and room for the streams they go to.
+/// The survivors of a victim in physical order, with their states and their streams.
 #[derive(Debug)]
 pub struct Survivors<'a, S> {
     /// The pages.
     lpns: &'a mut [Lpn],
-    /// The words of their states; none where nothing is kept.
+    /// The words of their states; empty without per-page state.
     words: &'a mut [u64],
     streams: &'a mut [u8],
     now: u64,
@@ -30,7 +31,7 @@ pub struct Survivors<'a, S> {
 }
 
 impl<'a, S: PageState> Survivors<'a, S> {
-    /// These pages, with as many words if anything is kept of them, to be moved at `now`.
+    /// Survivors `lpns`, with one word each if there is per-page state, to be moved at `now`.
     #[inline(always)]
     #[must_use]
     pub fn new(lpns: &'a mut [Lpn], words: &'a mut [u64], streams: &'a mut [u8], now: u64) -> Self {
@@ -44,26 +45,27 @@ impl<'a, S: PageState> Survivors<'a, S> {
         self.lpns
     }
 
-    /// When they are moved.
+    /// Time of the move.
     #[inline(always)]
     #[must_use]
     pub const fn now(&self) -> u64 {
         self.now
     }
 
-    /// Where their streams are told, in their order.
+    /// The streams of the pages, in page order, to be set.
     #[inline(always)]
     pub const fn streams(&mut self) -> &mut [u8] {
         self.streams
     }
 
-    /// The pages and their words, to be sorted alike.
+    /// The pages and their words, which must be permuted alike.
     #[inline(always)]
     pub(super) const fn sorted_alike(&mut self) -> (&mut [Lpn], &mut [u64]) {
         (self.lpns, self.words)
     }
 
-    /// Calls `tell` for each, with its state, which may be changed; what it returns is the stream.
+    /// Calls `tell` for each page with its state, which may be changed, and sets the stream that it
+    /// returns.
     #[inline(always)]
     pub fn each(&mut self, mut tell: impl FnMut(Lpn, &mut S) -> u8) -> Answer {
         if S::KEPT.is_any() {
@@ -81,7 +83,7 @@ impl<'a, S: PageState> Survivors<'a, S> {
         Answer::AtOnce
     }
 
-    /// Asks a placement about each.
+    /// Asks a placement about each page.
     #[inline(always)]
     pub(super) fn ask<P: Placement<Page = S>>(&mut self, placement: &mut P) -> Answer {
         let now = self.now;

@@ -1,7 +1,7 @@
-//! M3, one segment cleaning with times sorting: survivors are written hottest first
-//! (CAT paper, §6.1.1).
+//! M3, one segment cleaning with times sorting: survivors are written hottest first (CAT paper,
+//! §6.1.1).
 //!
-//! With one block cleaned at a time its counts equal M1's exactly.
+//! With one block cleaned at a time its counts equal those of M1 exactly.
 
 use thermocline_flash::Lpn;
 
@@ -69,10 +69,10 @@ impl Placement for TimesSort {
         0
     }
 
-    /// The hottest first, all to one stream.
+    /// Hottest first, all to one stream.
     fn survivors(&mut self, survivors: &mut Survivors<'_, u64>) -> Answer {
         let (Self { hotness, scratch }, now) = (self, survivors.now());
-        // Degrees are not negative, and the bits of such numbers order as they do.
+        // Degrees are not negative, and the bits of such floats sort like their values.
         scratch.descending(survivors, |lpn, page| hotness.degree(lpn, page, now).to_bits());
         Answer::Together(0)
     }
@@ -88,7 +88,8 @@ impl Placement for TimesSort {
         self.hotness.note(lpn, page)
     }
 
-    /// It is taken for last written when its copy was made: that may be later than it was.
+    /// The page counts as last written when its copy was made, which may be later than its last
+    /// host write.
     fn restore(&mut self, page: &mut u64, found: &Found) {
         *page = self.hotness.recovered(found.lpn, found.note, found.time);
     }

@@ -7,7 +7,7 @@ use thermocline_flash::{Lpn, prefetch};
 use super::{Answer, HostWrite, HotPages, Placement, Registered, Streams, Survivors};
 use crate::{Args, Context, ParamError, PolicyInfo, params, params::within};
 
-// The fill, which nobody has updated, goes to stream 0.
+// The fill, which has not been updated, goes to stream 0.
 const COLD: u8 = 0;
 const HOT: u8 = 1;
 
@@ -21,19 +21,18 @@ params! {
     }
 }
 
-/// A page written while it is in the candidate list becomes hot; the page that was hot longest
-/// without being written becomes a candidate again, and a candidate not written for long is
-/// forgotten.
+/// A page written while it is in the candidate list becomes hot. The least recently written hot
+/// page becomes a candidate again, and the least recently written candidate leaves the list.
 #[derive(Clone, Debug)]
 pub struct TwoLevelLru {
     hot: List,
     candidates: List,
-    /// Where each logical page stands: in neither list, or the entry of one of them.
+    /// The entry of each logical page in a list, if it is in one.
     places: Vec<Standing>,
     cooled: Option<Lpn>,
 }
 
-/// 0: in no list. Otherwise an entry, in the hot list where the lowest bit is set.
+/// 0: in no list. Otherwise an entry, of the hot list if the lowest bit is set.
 type Standing = u32;
 
 const NOWHERE: Standing = 0;
@@ -68,7 +67,7 @@ impl TwoLevelLru {
         self.places[lpn.index()] = standing(entry, false);
         if let Some(forgotten) = fell {
             self.places[forgotten.index()] = NOWHERE;
-            // Of the one that falls out next nothing is at hand.
+            // The page that leaves the list next is not in the cache.
             prefetch(&self.places, self.candidates.last().index());
         }
     }
@@ -167,8 +166,8 @@ impl Registered for TwoLevelLru {
     }
 }
 
-/// A list of fixed length, the most recent first: a ring of entries linked both ways, in which
-/// entry 0 is where the ring begins and ends.
+/// A list of fixed length, the most recent page first: a ring of doubly linked entries, in which
+/// entry 0 marks the ends.
 #[derive(Clone, Debug)]
 struct List {
     links: Vec<Link>,
@@ -189,7 +188,8 @@ impl List {
         Self { links: vec![nobody; length as usize + 1], spare: (1..=length).rev().collect() }
     }
 
-    /// Puts a page in front; its entry, and the page that fell out at the end if the list was full.
+    /// Inserts a page at the front. Returns its entry, and the page that was removed from the end
+    /// of a full list.
     fn push(&mut self, page: Lpn) -> (u32, Option<Lpn>) {
         let (entry, fell) = match self.spare.pop() {
             Some(entry) => (entry, None),
@@ -204,7 +204,7 @@ impl List {
         (entry, fell)
     }
 
-    /// The page that falls out next.
+    /// The page that a full list drops next.
     fn last(&self) -> Lpn {
         self.links[self.links[0].before as usize].page
     }

@@ -1,16 +1,16 @@
-//! WARCIP: host writes in clusters of like rewrite intervals (Yang, Pei, Yang, SYSTOR 2019; as the
-//! SepBIT paper, FAST 2022, §4.1, runs it).
+//! WARCIP: host writes in clusters of similar rewrite intervals (Yang, Pei, Yang, SYSTOR 2019; as
+//! the SepBIT paper, FAST 2022, §4.1, runs it).
 //!
-//! A page written again after an interval joins the cluster whose centre is nearest to it, and the
-//! centre, the mean interval of the pages in the cluster's open block, moves. A page that a cleaning
-//! had to copy was put with too hot data: its age at its last copy is added to its next interval. All
-//! copies go to a stream of their own.
+//! A page written again after an interval joins the cluster with the nearest centre. The centre,
+//! which is the mean interval of the pages in the cluster's open block, moves. A page that was
+//! copied had been put with data too hot for it, so its age at its last copy is added to its next
+//! interval. All copies have their own stream.
 //!
-//! After every 256 blocks that the clusters filled, a cluster that took more than half of the writes
-//! is split, if a stream is free; else one that took less than a block of writes goes when its block is
-//! full. Time counts pages written by the host.
+//! After every 256 blocks that the clusters filled, a cluster that took more than half of the
+//! writes is split if a stream is free. Otherwise, a cluster that took less than a block of writes
+//! is removed when its block is full. Time counts pages written by the host.
 //!
-//! Memory: 8 bytes a page, 24 once four thousand million pages were written.
+//! Memory: 8 bytes a page, 24 after 4·10⁹ page writes.
 
 use alloc::{vec, vec::Vec};
 use core::hint::select_unpredictable;
@@ -23,10 +23,10 @@ use crate::{
     params::{MAX_STREAMS, within},
 };
 
-/// Blocks filled by clusters between two looks at what is to be split or merged.
+/// Number of blocks filled by clusters between two checks for a split or a merge.
 const PERIOD: u32 = 256;
 
-/// The first write of the host is number 1.
+/// No host write; the first one has number 1.
 const NEVER: u64 = 0;
 
 params! {
@@ -41,32 +41,32 @@ params! {
 #[derive(Clone, Copy, Debug, Default)]
 struct Cluster {
     active: bool,
-    /// Mean interval of the pages in its open block; nothing is near to that of one that is not active.
+    /// Mean interval of the pages in the open block; infinitely far from any interval if inactive.
     centre: f64,
     pages: u64,
-    /// Pages written since the last look.
+    /// Pages written since the last check.
     writes: u64,
 }
 
-/// Sends host writes to the stream of the cluster of their interval, survivors to the last stream.
+/// Sends host writes to the stream of their interval's cluster, and survivors to the last stream.
 #[derive(Clone, Debug)]
 pub struct Warcip {
-    /// What is known of a page: the host's last write of it, or [`NEVER`], and its age when it was last copied, if it was
-    /// since.
+    /// State of a page: the last host write, or [`NEVER`], and the age at its last copy, if it was
+    /// copied since.
     beyond: Beyond<[u64; 2]>,
-    /// By stream; the stream after them is for copies.
+    /// Clusters by stream. The next stream number is for copies.
     clusters: Vec<Cluster>,
-    /// The stream whose cluster goes when its block is full.
+    /// The stream whose cluster is removed when its block is full.
     leaving: Option<u8>,
     /// Pages written by the host.
     writes: u64,
-    /// Blocks filled by clusters since the last look.
+    /// Blocks filled by clusters since the last check.
     filled: u32,
     pages_per_block: u64,
 }
 
 impl Warcip {
-    /// The host is about to write a page; its stream.
+    /// Chooses the stream of a page that the host is about to write.
     #[inline(always)]
     fn place(&mut self, page: u64, lpn: Lpn) -> u8 {
         let [last, penalty] = self.beyond.unpack(lpn, page);
@@ -75,7 +75,7 @@ impl Warcip {
     }
 
     fn join(&mut self, interval: f64) -> u8 {
-        // No branch predictor wins on which is nearest, so there is no branch on it.
+        // The nearest centre is unpredictable, so the search has no branch on it.
         let (mut nearest, mut least) = (0, f64::INFINITY);
         for (stream, cluster) in self.clusters.iter().enumerate() {
             let distance = libm::fabs(cluster.centre - interval);
@@ -95,7 +95,7 @@ impl Warcip {
         let busy = self.clusters.iter().position(|c| c.active && c.writes > total / 2);
         let free = self.clusters.iter().position(|c| !c.active);
         if let (Some(busy), Some(free)) = (busy, free) {
-            // The new centre lies halfway to the next one below.
+            // The new centre is half-way to the next lower one.
             let centre = self.clusters[busy].centre;
             let lower = self.clusters.iter().filter(|c| c.active && c.centre < centre);
             let below = lower.map(|c| c.centre).fold(0.0, f64::max);

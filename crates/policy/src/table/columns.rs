@@ -1,4 +1,4 @@
-//! What is known of each erase block of a bank, in columns by block.
+//! State of each erase block of a bank, in columns by block.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use super::{
     tree::{Leaves, NO_BLOCK, Node},
 };
 
-/// What a block is used for.
+/// Use of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum State {
@@ -15,36 +15,36 @@ pub enum State {
     Free,
     /// Being filled.
     Open,
-    /// Full: a candidate as soon as a page of it is garbage.
+    /// Full, and a candidate as soon as it has garbage.
     Closed,
-    /// Full, but set aside: not in the index, for a placement keeps a queue of its own.
+    /// Full, but outside the index, because the placement has its own queue.
     Aside,
-    /// Full, and a victim that is being cleaned in steps: no candidate, and its survivors become fewer.
+    /// Full, and a victim that is being cleaned in steps: not a candidate, with a shrinking number
+    /// of survivors.
     Emptying,
-    /// Not to be written any more, but holding data that are on their way out, or cannot be read: never
-    /// a candidate.
+    /// Not to be programmed again. Its data are being moved or cannot be read. Never a candidate.
     Condemned,
-    /// Not to be used: bad, or holding the layer's own records.
+    /// Not usable: bad, or part of the layer's own records.
     Unusable,
 }
 
-/// What a policy may know of an erase block.
+/// What a policy may know about an erase block.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
-    /// Pages whose data are current.
+    /// Valid pages.
     pub valid: u32,
-    /// Times erased.
+    /// Erase count.
     pub erases: u32,
     /// Its leaf in the tree, or its row of lists.
     pub(super) slot: u32,
-    /// The stream it was opened for.
+    /// The stream for which it was opened.
     pub stream: u8,
-    /// What it is used for.
+    /// Use of the block.
     pub state: State,
 }
 
 impl Block {
-    /// The block, of that number and with these data pages, as a second index sees it.
+    /// The node of a block in a second index. `pages` is the number of data pages in a block.
     pub(super) fn side_node(&self, side: Side, block: u32, pages: u32) -> Node {
         let weight = match side {
             _ if self.valid == pages => f64::INFINITY,
@@ -59,9 +59,9 @@ impl Block {
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub blocks: Vec<Block>,
-    /// The time a block's age counts from, by the policy's age source.
+    /// The time from which a block's age counts, by the policy's age source.
     pub stamps: Vec<u64>,
-    /// Block at each slot, or [`NO_BLOCK`].
+    /// The block at each slot, or [`NO_BLOCK`].
     pub slots: Vec<u32>,
     /// Data pages in a block.
     pub pages: u32,
@@ -69,7 +69,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// A closed block as the index of victims sees it.
+    /// The node of a closed block in the victim index.
     #[inline(always)]
     pub fn node(&self, block: u32) -> Node {
         let valid = self.blocks[block as usize].valid;
@@ -77,7 +77,7 @@ impl Columns {
         Node::of(block, weight, self.stamps[block as usize], self.costs.terms(valid))
     }
 
-    /// A closed block as a second index sees it: no ages, slots in block order.
+    /// The node of a closed block in a second index: without ages, with slots in block order.
     pub fn side_node(&self, side: Side, block: u32) -> Node {
         self.blocks[block as usize].side_node(side, block, self.pages)
     }
@@ -92,12 +92,12 @@ impl Leaves for Columns {
     }
 }
 
-/// What a second index puts first.
+/// The order of a second index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The least valid pages.
+    /// Fewest valid pages first.
     LeastValid,
-    /// The fewest erases.
+    /// Fewest erases first.
     LeastErased,
 }
 

@@ -1,5 +1,5 @@
-//! What cleaning a block costs before its age is considered, by its valid pages and its factor of
-//! wear or hot pages.
+//! Cost of cleaning a block without its age, by its valid pages and its factor of wear or its hot
+//! pages.
 
 use alloc::{vec, vec::Vec};
 
@@ -7,7 +7,7 @@ use thermocline_flash::prefetch;
 
 use super::tree::SLACK;
 
-/// The factors of a policy's cost, tabulated.
+/// Tabulated factors of a policy's cost.
 #[derive(Clone, Debug)]
 pub(super) struct Costs {
     /// By number of valid pages.
@@ -15,15 +15,15 @@ pub(super) struct Costs {
     pub factor: Factor,
 }
 
-/// What counts beside a block's valid pages.
+/// What affects the cost besides valid pages.
 #[derive(Clone, Debug)]
 #[repr(u8)] // a plain tag, for it is read whenever a page is invalidated
 pub(super) enum Factor {
     /// Nothing.
     None,
-    /// A factor of each block.
+    /// A factor for each block.
     Wear(Vec<f64>),
-    /// Hot pages in each block, which add to the numerator.
+    /// The number of hot pages in each block, which is added to the numerator.
     HotPages(Vec<u32>),
 }
 
@@ -36,7 +36,7 @@ impl Factor {
         Self::HotPages(vec![0; blocks])
     }
 
-    /// A block's factor of wear, where the policy has one.
+    /// A block's factor of wear, if the policy has one.
     pub fn wear_of(&self, block: usize) -> Option<f64> {
         match self {
             Self::Wear(wear) => Some(wear[block]),
@@ -44,7 +44,7 @@ impl Factor {
         }
     }
 
-    /// Hot pages of a block, where the policy weighs them.
+    /// Hot pages of a block, if the policy counts them.
     pub fn hot_pages_of(&self, block: usize) -> Option<u32> {
         match self {
             Self::HotPages(hot) => Some(hot[block]),
@@ -58,16 +58,16 @@ struct Ratio {
     num: f64,
     den: f64,
     quotient: f64,
-    /// The least number of valid pages with this numerator and denominator.
+    /// The lowest number of valid pages with this numerator and denominator.
     terms: u32,
 }
 
 impl Costs {
-    /// Blocks have `pages` pages; `ratio` gives numerator and denominator by valid pages.
+    /// `ratio` gives numerator and denominator by the number of valid pages, of `pages` in a block.
     pub fn new(pages: u32, ratio: impl Fn(u32) -> (f64, f64), factor: Factor) -> Self {
         let mut ratios: Vec<Ratio> = Vec::with_capacity(pages as usize + 1);
         for valid in 0..=pages {
-            // A block without garbage is no candidate, whatever the policy says of it.
+            // A block without garbage is never a candidate, whatever cost the policy gives it.
             let (num, den) = if valid == pages { (1.0, 0.0) } else { ratio(valid) };
             let same = ratios.last().filter(|before| (before.num, before.den) == (num, den));
             let terms = same.map_or(valid, |before| before.terms);
@@ -76,7 +76,7 @@ impl Costs {
         Self { ratios, factor }
     }
 
-    /// What numerator and denominator a weight is made of: equal numbers for equal pairs.
+    /// Identifies the numerator and denominator of a weight: equal numbers for equal pairs.
     #[inline(always)]
     pub fn terms(&self, valid: u32) -> u32 {
         self.ratios[valid as usize].terms
@@ -86,7 +86,7 @@ impl Costs {
     #[inline(always)]
     pub fn weight(&self, block: u32, valid: u32) -> f64 {
         let ratio = &self.ratios[valid as usize];
-        // One rounding only, so that equal fractions are equal numbers and ties are ties.
+        // One rounding only, so that equal fractions give equal numbers and ties are exact.
         match &self.factor {
             Factor::None => ratio.quotient,
             Factor::Wear(wear) => ratio.num * wear[block as usize] / ratio.den,
@@ -94,7 +94,7 @@ impl Costs {
         }
     }
 
-    /// Whether the weight of a block is above a bound for certain; without a division.
+    /// Whether the weight of a block is certainly above a bound; computed without a division.
     #[inline(always)]
     pub fn exceeds(&self, block: u32, valid: u32, bound: f64) -> bool {
         let ratio = &self.ratios[valid as usize];
@@ -106,7 +106,7 @@ impl Costs {
         num * SLACK > bound * ratio.den
     }
 
-    /// Asks for the cache line of a block's factor of wear.
+    /// Prefetches a block's factor of wear.
     #[inline(always)]
     pub fn prefetch(&self, block: usize) {
         if let Factor::Wear(wear) = &self.factor {
@@ -114,7 +114,7 @@ impl Costs {
         }
     }
 
-    /// The weight of any block with that many valid pages and that factor of wear.
+    /// The weight of a block with this number of valid pages and this factor of wear.
     #[inline(always)]
     pub fn weight_by_wear(&self, valid: u32, wear: f64) -> f64 {
         let ratio = &self.ratios[valid as usize];
@@ -143,7 +143,8 @@ impl Costs {
         num / (den * age)
     }
 
-    /// The least number of valid pages at which a block with that factor of wear costs more than 0.
+    /// The lowest number of valid pages at which a block with this factor of wear costs more than
+    /// 0.
     pub fn least_costly(&self, wear: f64) -> u32 {
         let with_garbage = &self.ratios[..self.ratios.len() - 1];
         with_garbage.partition_point(|ratio| ratio.num * wear == 0.0) as u32

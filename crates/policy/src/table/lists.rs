@@ -1,32 +1,32 @@
 //! Lists of erase blocks by valid pages: the index for ages counted from the last invalidation.
 //!
-//! Problem. The [tree](super::tree) bounds what stands below a node because blocks opened one after
-//! another are of similar age. Ages that begin anew whenever a page is invalidated have nothing
-//! to do with that order: the bounds are loose, and a search looks at a fifth of all blocks.
+//! Problem. The [tree](super::tree) bounds the costs below a node because blocks opened one after
+//! another have similar ages. Ages that restart whenever a page is invalidated are unrelated to
+//! that order. The bounds are then loose, and a search visits a fifth of all blocks.
 //!
-//! Idea. An invalidation changes two things at once: the block has one valid page less, and it is
-//! the youngest there is. So it moves from one list to the end of the next: among blocks of
-//! equally many valid pages (and erases, where wear counts: a *row* of lists for each number of
-//! erases there is) the order of arrival is the order of age, and the first costs least.
-//! A search walks the heads from the fewest valid pages up, and stops where not even the oldest
-//! block of the row would make up for the weight.
+//! Idea. An invalidation changes two things at once: the block has one valid page less, and it
+//! becomes the youngest block. So it moves from one list to the end of the next. Among blocks with
+//! equal valid counts (and equal erase counts where wear matters: a *row* of lists for each erase
+//! count) the order of arrival is the order of age, and the first block costs least. A search
+//! visits the heads from the fewest valid pages up, and stops where even the oldest block of the
+//! row could not outweigh the valid pages.
 //!
-//! Consequence. A search looks at no more than one block for each number of valid pages in a row,
-//! however many blocks there are; a host write relinks one block. Blocks that cost nothing, whatever their
-//! age, would be a list to be walked for its lowest number; they stand in a [set](Lowest) instead.
-//! What is still walked is a tie: the blocks of the best lists whose cost is that of their
-//! head. Ages are equal only where the clock stood still, or where their transformation makes
-//! them so: a staircase ties all the blocks of its oldest step.
+//! Consequence. A search visits at most one block for each number of valid pages in a row,
+//! independent of the number of blocks. A host write relinks one block. Blocks that cost nothing at
+//! any age are in a [set](Lowest), because a list would have to be scanned for the lowest number. A
+//! search still scans ties: the blocks of the best lists whose cost equals that of their head. Ages
+//! are equal only where the clock did not advance, or where a transformation equalises them: a
+//! staircase ties all blocks of its oldest step.
 //!
-//! Memory: 8 bytes a block, 16 bytes for each number of valid pages in a row, an eighth of a byte
-//! a block for the set.
+//! Memory: 8 bytes a block, 16 bytes for each number of valid pages in a row, an eighth of a byte a
+//! block for the set.
 
 use alloc::{vec, vec::Vec};
 
 use super::tree::{Costs, NO_BLOCK, SLACK, is_better};
 use crate::lowest::Lowest;
 
-/// What a search needs to know beside ages and costs.
+/// Block weights, needed by a search in addition to ages and costs.
 pub(super) trait Weights: Costs {
     /// The weight of blocks with `valid` valid pages and a factor of wear.
     fn weight(&self, valid: u32, wear: f64) -> f64;
@@ -42,7 +42,7 @@ struct Link {
 /// Blocks in the order of their stamps, the oldest first.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    /// That of the first block: heads are compared without looking at their blocks.
+    /// The stamp of the first block, so that comparing heads does not access their blocks.
     stamp: u64,
     first: u32,
     last: u32,
@@ -52,18 +52,18 @@ impl List {
     const EMPTY: Self = Self { stamp: u64::MAX, first: NO_BLOCK, last: NO_BLOCK };
 }
 
-/// The lists of the blocks erased equally often; of all blocks, where wear does not count.
+/// The lists of the blocks with one erase count; of all blocks if wear does not matter.
 #[derive(Clone, Debug)]
 struct Row {
-    /// No block of any list is older.
+    /// Lower bound of the stamps of all blocks in the row.
     oldest: u64,
     /// The factor of wear.
     wear: f64,
-    /// Times erased.
+    /// Erase count.
     erases: u32,
-    /// Closed blocks, those without garbage included.
+    /// Closed blocks, including those without garbage.
     blocks: u32,
-    /// Blocks with fewer valid pages than this cost nothing and stand in no list.
+    /// Blocks with fewer valid pages cost nothing and are in no list.
     least_costly: u32,
     /// All lists of fewer valid pages are empty.
     least_valid: u32,
@@ -72,19 +72,19 @@ struct Row {
 #[derive(Clone, Debug)]
 pub(super) struct Lists {
     links: Vec<Link>,
-    /// `pages` lists a row: a block of valid pages only is no candidate.
+    /// `pages` lists a row. A block with only valid pages is not a candidate, so it has no list.
     lists: Vec<List>,
     rows: Vec<Row>,
-    /// The rows that have blocks, by times erased.
+    /// The rows that have blocks, sorted by erase count.
     used: Vec<u32>,
-    /// The others.
+    /// The unused rows.
     spare: Vec<u32>,
     /// Candidates that cost nothing.
     costless: Lowest,
     pages: usize,
 }
 
-/// The lists a search has found about equally good, and the cost of their heads.
+/// Lists that a search found about equally good, and the cost of their heads.
 pub(super) type Near = Vec<(f64, usize)>;
 
 impl Lists {
@@ -100,7 +100,7 @@ impl Lists {
         }
     }
 
-    /// The row for blocks erased `erases` times, with one block more. Blocks with fewer than
+    /// The row for blocks with `erases` erases, which gets one more block. Blocks with fewer than
     /// `least_costly` valid pages cost nothing there.
     pub(super) fn enter_row(&mut self, erases: u32, wear: f64, least_costly: u32) -> u32 {
         let at = self.used.binary_search_by_key(&erases, |&row| self.rows[row as usize].erases);
@@ -131,7 +131,7 @@ impl Lists {
         }
     }
 
-    /// A block of a row was closed.
+    /// Inserts a block of a row when it is closed.
     pub(super) fn insert(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         if valid < self.rows[row as usize].least_costly {
             self.costless.insert(block);
@@ -140,7 +140,8 @@ impl Lists {
         }
     }
 
-    /// A closed block has now `valid` valid pages, one less than before, and a younger stamp.
+    /// Moves a closed block that has `valid` valid pages, one less than before, and a younger
+    /// stamp.
     #[inline]
     pub(super) fn fell(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let least_costly = self.rows[row as usize].least_costly;
@@ -158,7 +159,8 @@ impl Lists {
         }
     }
 
-    /// A closed block has now `valid` valid pages, one more than before, and a younger stamp.
+    /// Moves a closed block that has `valid` valid pages, one more than before, and a younger
+    /// stamp.
     pub(super) fn rose(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let least_costly = self.rows[row as usize].least_costly;
         if valid < least_costly {
@@ -175,7 +177,7 @@ impl Lists {
         }
     }
 
-    /// A closed block was emptied and leaves its row.
+    /// Removes a closed block that was emptied from its row.
     pub(super) fn withdraw(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         if valid < self.rows[row as usize].least_costly {
             self.costless.remove(block);
@@ -186,8 +188,8 @@ impl Lists {
         self.leave_row(row);
     }
 
-    /// Makes the bounds of a row exact. Invalidations leave them loose, which costs a search some
-    /// looks; blocks leave rows often enough for that not to add up.
+    /// Makes the bounds of a row exact. Invalidations loosen them, which costs searches some extra
+    /// visits. Blocks leave rows often enough to keep that small.
     fn tighten(&mut self, row: u32) {
         let lists = &self.lists[row as usize * self.pages..][..self.pages];
         let row = &mut self.rows[row as usize];
@@ -201,8 +203,8 @@ impl Lists {
         &mut self.lists[row as usize * self.pages + valid as usize]
     }
 
-    /// Puts a block behind all that are no younger: nearly always at the end. A block that was open
-    /// for long passes those invalidated meanwhile, no more than one for each invalidation.
+    /// Inserts a block after all older ones, which is nearly always at the end. A block that was
+    /// open for a long time passes those invalidated meanwhile, at most one for each invalidation.
     fn link(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let stamp = stamps[block as usize];
         let mut next = NO_BLOCK;
@@ -244,8 +246,8 @@ impl Lists {
         }
     }
 
-    /// The candidate of least weight, the lowest number among equals; [`NO_BLOCK`] if there is none.
-    /// Walks the lists of that weight.
+    /// The candidate with the lowest weight, the lowest number among equals; [`NO_BLOCK`] if there
+    /// is none. Scans the lists of that weight.
     pub(super) fn lightest(&self, weight: impl Fn(u32, f64) -> f64) -> u32 {
         if let Some(block) = self.costless.lowest() {
             return block;
@@ -274,7 +276,7 @@ impl Lists {
         best
     }
 
-    /// The block of least cost, the lowest number among equals. `near` is scratch space.
+    /// The block with the lowest cost, the lowest number among equals. `near` is scratch space.
     pub(super) fn search(
         &self,
         costs: &impl Weights,
@@ -289,7 +291,7 @@ impl Lists {
         for &row in &self.used {
             least = self.search_row(row as usize, least, costs, near);
         }
-        // The lowest number among equals, and what roundings may have put behind a head.
+        // Finds the lowest number among equals, and blocks that rounding put behind a head.
         let mut best = None;
         for &(mut cost, list) in &*near {
             let List { mut stamp, first: mut block, .. } = self.lists[list];
@@ -312,7 +314,8 @@ impl Lists {
         best.map(|(block, ..)| block)
     }
 
-    /// The least cost of the heads of a row, or `least`; notes the lists that come close to it.
+    /// The lowest cost of the heads of a row, or `least`. Collects the lists that come close to it
+    /// in `near`.
     fn search_row(&self, at: usize, mut least: f64, costs: &impl Weights, near: &mut Near) -> f64 {
         let row = &self.rows[at];
         if row.least_valid as usize >= self.pages {
@@ -331,14 +334,15 @@ impl Lists {
             if weight * per_age > least {
                 return least;
             }
-            // Heavier and no older than one before: costs more, unless costs are 0 or infinite.
+            // A list that is heavier than an earlier one and no older costs more, unless costs are
+            // 0 or infinite.
             if list.stamp >= oldest && weight * SLACK > weight_of_oldest && least.is_normal() {
                 continue;
             }
             if list.stamp < oldest {
                 (oldest, weight_of_oldest) = (list.stamp, weight);
             }
-            // "Not worse": an age factor of 0 makes an idle product not a number.
+            // Negated, because with an age factor of 0 the product may be NaN.
             let worse = weight * (SLACK / costs.age_bound(list.stamp)) > least;
             if !worse {
                 let cost = costs.cost(list.first, costs.age(list.stamp));

@@ -1,9 +1,10 @@
-//! The table of erase blocks and the index that finds victims in it.
+//! The table of erase blocks, with the index that finds victims.
 //!
-//! The translation layer owns it and alone changes it; policies see a [`BlockView`].
+//! The translation layer owns the table, and only the layer changes it. Policies see a
+//! [`BlockView`].
 //!
-//! What always holds: `valid` is the number of logical pages mapped into the block; exactly the
-//! closed blocks stand in the index; a block of which no page is garbage is no candidate.
+//! Invariants: `valid` is the number of logical pages mapped into the block. The index holds
+//! exactly the closed blocks. A block without garbage is not a candidate.
 
 use alloc::vec;
 use core::ops::Deref;
@@ -39,21 +40,22 @@ use ranks::Ranks;
 use tree::{Leaves, NO_BLOCK, Tree};
 use view::Index;
 
-/// All erase blocks of a bank. What can be asked of them is asked of the [view](BlockView), which the
-/// table stands for.
+/// All erase blocks of a bank. Read access is through the [view](BlockView), to which the table
+/// dereferences.
 #[derive(Clone, Debug)]
 pub struct BlockTable {
     view: BlockView,
-    /// Where ages count from a block's opening: the first slot never used; slots are given in that order.
+    /// The next unused slot, where ages count from a block's opening. Slots are assigned in that
+    /// order.
     next_slot: usize,
-    /// Where stamps change until a block is full: it gets its slot then.
+    /// Assigns slots when blocks close, where stamps change until then.
     order: Option<Order>,
-    /// Whether a block's slot is its number: where ages play no part, order does not matter.
+    /// Whether a block's slot is its number, which suffices without ages.
     by_number: bool,
-    /// Whether the factor of wear is the placement's to set.
+    /// Whether the placement sets the factor of wear.
     takes_factor: bool,
     age_source: Option<AgeSource>,
-    /// Whether a page of the host sets the time its block's age counts from.
+    /// Whether a host write sets the time from which its block's age counts.
     stamps_writes: bool,
 }
 
@@ -67,13 +69,14 @@ impl Deref for BlockTable {
 }
 
 impl BlockTable {
-    /// A table of free blocks with the index that `victim` wants; `pages` data pages a block.
+    /// A table of free blocks with the index that `victim` needs. `pages` is the number of data
+    /// pages in a block.
     #[must_use]
     pub fn new(blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
         Self::of_bank(0, blocks, pages, victim)
     }
 
-    /// A table for a bank whose blocks are numbered from `first`.
+    /// A table for a bank whose first block is `first`.
     #[must_use]
     pub fn of_bank(first: u32, blocks: u32, pages: u32, victim: &(impl Victim + ?Sized)) -> Self {
         let age_source = victim.age_source();
@@ -81,7 +84,8 @@ impl BlockTable {
         let (slots, index) = match age_source {
             Some(AgeSource::LastInvalidation) => (0, Index::Lists(Lists::new(count, pages))),
             None => (count, Index::Tree(Tree::new(count, false))),
-            // Twice as many slots as blocks: closing up happens once per `blocks` openings at most.
+            // Twice as many slots as blocks, so that slots are compacted at most once per `blocks`
+            // openings.
             Some(AgeSource::Created) => {
                 (2 * count.max(8), Index::Tree(Tree::new(2 * count.max(8), true)))
             }
@@ -120,8 +124,8 @@ impl BlockTable {
         }
     }
 
-    /// The block to clean: the placement's choice, or the victim policy's where the placement leaves
-    /// it to that. What the placement wants changed before is carried out.
+    /// The block to clean: the placement's choice, or the victim policy's if the placement leaves
+    /// the choice to it. First carries out the changes that the placement requests.
     pub fn choose(
         &mut self,
         bank: u32,
@@ -141,7 +145,7 @@ impl BlockTable {
         victim.choose(self, now).or_else(|| own.fallback(bank, self))
     }
 
-    /// Takes a block out of use for good.
+    /// Takes a block out of use permanently.
     pub fn retire(&mut self, block: BlockId) {
         self.block_mut(block).state = State::Unusable;
     }
@@ -151,7 +155,7 @@ impl BlockTable {
         self.block_mut(block).erases = erases;
     }
 
-    /// A free block is opened for `stream`; its age counts from `stamp`.
+    /// Opens a free block for `stream`, with its age counting from `stamp`.
     pub fn open(&mut self, block: BlockId, stream: u8, stamp: u64) {
         let at = self.at(block);
         let slot = match self.view.index {
@@ -165,8 +169,9 @@ impl BlockTable {
         (b.valid, b.slot, b.stream, b.state) = (0, slot as u32, stream, State::Open);
     }
 
-    /// A free block turns out to hold data: it is open, with this number of valid pages, and its age counts
-    /// from `stamp`, whatever ages count from. Blocks are given in the order in which they were opened.
+    /// Marks a free block that turned out to hold data as open, with this number of valid pages and
+    /// an age that counts from `stamp`, whatever the age source. Called in the order in which the
+    /// blocks were opened.
     pub fn recovered(&mut self, block: BlockId, stream: u8, valid: u32, stamp: u64) {
         self.open(block, stream, stamp);
         let at = self.at(block);
@@ -181,8 +186,8 @@ impl BlockTable {
         self.age_source == Some(AgeSource::Youngest)
     }
 
-    /// Pages of an open block were filled with survivors, of which the host wrote the youngest at `youngest`, or not
-    /// later. No pages: no block needed.
+    /// Pages of an open block were filled with survivors. `youngest` is an upper bound of their
+    /// last host writes. With no pages, `block` is ignored.
     pub fn copied(&mut self, block: BlockId, pages: u32, youngest: u64, now: u64) {
         if pages == 0 {
             return;
@@ -198,8 +203,8 @@ impl BlockTable {
         }
     }
 
-    /// An open block is full: its factor of wear is set, and it enters the index as its placement
-    /// wants it.
+    /// Closes an open block that is full: sets its factor of wear and enters it into the index as
+    /// its placement requests.
     pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized), entry: Entry) {
         let at = self.at(block);
         let BlockView { columns, index, .. } = &mut self.view;
@@ -223,8 +228,8 @@ impl BlockTable {
         }
     }
 
-    /// The cleaning of a full block was broken off: it is as full as before, and enters the index
-    /// anew as its placement wants it.
+    /// The cleaning of a full block was interrupted. The block is full as before, and enters the
+    /// index again as its placement requests.
     pub fn reenter(&mut self, block: BlockId, entry: Entry) {
         match (self.block(block).state, entry) {
             (State::Closed, Entry::Aside) => self.set_aside(block),
@@ -242,8 +247,8 @@ impl BlockTable {
         }
     }
 
-    /// Takes a closed block out of the index, to be named by its placement or to be cleaned with
-    /// others.
+    /// Takes a closed block out of the index, so that its placement chooses it, or it is cleaned
+    /// with others.
     pub fn set_aside(&mut self, block: BlockId) {
         let at = self.at(block);
         debug_assert_eq!(self.block(block).state, State::Closed, "{block:?} is set aside");
@@ -259,9 +264,9 @@ impl BlockTable {
         self.enter(at);
     }
 
-    /// Sets the factor of wear of a full block, for policies whose [`Victim::wear`] is a factor of
-    /// another kind; the others keep [theirs](Victim::takes_factor). It may be set anew as often as it
-    /// changes, where ages do not count from the last invalidation.
+    /// Sets the factor of wear of a full block, for policies whose [`Victim::wear`] is set by the
+    /// placement. Other policies keep [their own](Victim::takes_factor). It may be set any number
+    /// of times, except where ages count from the last invalidation.
     pub fn set_factor(&mut self, block: BlockId, factor: f64) {
         let at = self.at(block);
         let BlockView { columns, index, .. } = &mut self.view;
@@ -279,7 +284,7 @@ impl BlockTable {
         }
     }
 
-    /// `by` more pages of a block are hot, or fewer.
+    /// Adds `by` to the number of hot pages of a block.
     pub fn warm(&mut self, block: BlockId, by: i32) {
         let at = self.at(block);
         let Factor::HotPages(hot) = &mut self.view.columns.costs.factor else { return };
@@ -304,9 +309,9 @@ impl BlockTable {
         }
     }
 
-    /// A page of `block` that was [invalidated](Self::invalidate) is current after all: it was garbage
-    /// by inference only, and its block was not erased since. A block's age since its last
-    /// invalidation begins anew, for what is valid in it has changed again.
+    /// Makes an [invalidated](Self::invalidate) page of `block` valid again. It was only inferred
+    /// to be garbage, and its block was not erased since. An age since the last invalidation
+    /// restarts, because the valid pages have changed again.
     pub fn revalidate(&mut self, block: BlockId, now: u64) {
         let at = self.at(block);
         let BlockView { columns, index, side, .. } = &mut self.view;
@@ -332,8 +337,8 @@ impl BlockTable {
         }
     }
 
-    /// A full block is a victim and is cleaned in steps: it leaves the index, and is
-    /// [withdrawn](Self::withdraw) when its survivors are elsewhere, or [enters it anew](Self::reenter).
+    /// Begins the cleaning of a full block in steps. It leaves the index, and is later
+    /// [withdrawn](Self::withdraw) when its survivors have moved, or [re-entered](Self::reenter).
     pub fn begin_emptying(&mut self, block: BlockId) {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.block_mut(block).state, State::Emptying);
@@ -343,8 +348,8 @@ impl BlockTable {
         }
     }
 
-    /// A full block leaves the index for good: it is not cleaned, but emptied by other means, and
-    /// [withdrawn](Self::withdraw) then.
+    /// Takes a full block out of the index permanently. It is emptied by other means than cleaning,
+    /// and then [withdrawn](Self::withdraw).
     pub fn condemn(&mut self, block: BlockId) {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.block_mut(block).state, State::Condemned);
@@ -357,7 +362,7 @@ impl BlockTable {
         }
     }
 
-    /// A full block's pages have all been moved: it is no candidate any more.
+    /// Withdraws a full block whose pages have all been moved. It is no longer a candidate.
     pub fn withdraw(&mut self, block: BlockId) {
         let at = self.at(block);
         let state = core::mem::replace(&mut self.block_mut(block).state, State::Unusable);
@@ -378,7 +383,7 @@ impl BlockTable {
         }
     }
 
-    /// A withdrawn block was erased and is free.
+    /// Marks a withdrawn block as erased and free.
     pub fn erased(&mut self, block: BlockId) {
         let b = self.block_mut(block);
         debug_assert_eq!(b.state, State::Unusable, "{block:?} is freed");
@@ -391,7 +396,7 @@ impl BlockTable {
         &mut self.view.columns.blocks[at]
     }
 
-    /// A closed block enters the index.
+    /// Enters a closed block into the index.
     fn enter(&mut self, at: usize) {
         let BlockView { columns, index, side, ranks, .. } = &mut self.view;
         let Block { slot, erases, valid, .. } = columns.blocks[at];
@@ -403,7 +408,7 @@ impl BlockTable {
                 }
             }
             Index::Lists(lists) => {
-                // Blocks share a row where wear does not count.
+                // Without wear all blocks share a row.
                 let (erases, wear) = match columns.costs.factor.wear_of(at) {
                     Some(wear) => (erases, wear),
                     None => (0, 1.0),
@@ -418,7 +423,7 @@ impl BlockTable {
         }
     }
 
-    /// A block leaves the index; its state has changed already, its valid count has not.
+    /// Takes a block out of the index. Its state has changed already, its valid count has not.
     fn leave(&mut self, at: usize) {
         let BlockView { columns, index, side, ranks, .. } = &mut self.view;
         let Block { slot, valid, .. } = columns.blocks[at];
@@ -436,7 +441,7 @@ impl BlockTable {
         }
     }
 
-    /// The weight of a block rose, if it stands in the index.
+    /// Updates the index after the weight of a block rose, if it is in the index.
     fn refresh(&mut self, at: usize) {
         let BlockView { columns, index, .. } = &mut self.view;
         let Block { slot, state, .. } = columns.blocks[at];
@@ -461,7 +466,7 @@ impl BlockTable {
         slot
     }
 
-    /// Moves all blocks to the front slots in order; once per as many openings as there are blocks.
+    /// Compacts the slots in order; once per as many openings as there are blocks.
     fn close_up(&mut self) {
         let BlockView { columns, index, ranks, .. } = &mut self.view;
         let mut to = 0;

@@ -1,18 +1,18 @@
-//! Slots in the order of stamps, for ages that are not in the order of opening.
+//! Slots in the order of stamps, for ages that do not follow the order of opening.
 //!
-//! Problem. The [tree](super::tree) bounds what stands below a node because neighbours are of similar
-//! age. Ages of the youngest data have nothing to do with the order of opening where survivors are
-//! sorted or kept apart: a block opened last may hold the oldest data there are. The bounds are loose
-//! then, and a search looks at a share of all blocks.
+//! Problem. The [tree](super::tree) bounds the costs below a node because neighbours have similar
+//! ages. The age of the youngest data is unrelated to the order of opening where survivors are
+//! sorted or separated: a block opened last may hold the oldest data of all. The bounds are then
+//! loose, and a search visits a share of all blocks.
 //!
-//! Idea. A stamp is constant once its block is full, so the block gets its slot then, where its stamp
-//! belongs. Slots are in *segments*, one for each lowest node of the tree, with room between blocks (a
-//! packed-memory array). A full segment shares with its neighbours: the narrowest window around it that
-//! is sparse enough is spread evenly, and what is sparse enough is less for a wider window.
-//! Most stamps are the greatest so far and go behind all others, which moves nothing.
+//! Idea. A stamp is constant once its block is full, so the block gets its slot then, at the
+//! position of its stamp. Slots form *segments*, one for each lowest node of the tree, with gaps
+//! between blocks (a packed-memory array). A full segment shares with its neighbours: the narrowest
+//! window around it that is sparse enough is spread evenly. Wider windows must be sparser. Most
+//! stamps are the greatest so far and are appended, which moves nothing.
 //!
-//! Consequence. An insertion moves a logarithm's square of blocks at worst, and mostly those of a
-//! segment. The order inside a segment is nothing to the tree.
+//! Consequence. An insertion moves the square of a logarithm of blocks at worst, and mostly those
+//! of one segment. The order inside a segment does not matter to the tree.
 //!
 //! Memory: 12 bytes a block for the slots, 1.5 for the segments.
 
@@ -24,14 +24,14 @@ use super::{
     tree::{FANOUT, NO_BLOCK, Tree},
 };
 
-/// Blocks in a segment when all are spread.
+/// Blocks in a segment after spreading.
 const SPREAD: usize = 10;
 /// Blocks in the last segment when the next one is begun.
 const APPENDED: usize = 12;
 
 #[derive(Clone, Debug)]
 pub(super) struct Order {
-    /// By segment in use: no stamp in it is less, and none in those before is greater.
+    /// For each segment in use: a lower bound of its stamps and an upper bound of all earlier ones.
     firsts: Vec<u64>,
     /// Blocks on their way to other segments.
     moving: Vec<u32>,
@@ -42,12 +42,13 @@ impl Order {
         Self { firsts: Vec::new(), moving: Vec::new() }
     }
 
-    /// Slots for this number of blocks: spread, and each of them appended once more.
+    /// Number of slots for this number of blocks: all spread, plus each appended once more.
     pub(super) const fn slots(blocks: usize) -> usize {
         (blocks.div_ceil(SPREAD) + blocks.div_ceil(APPENDED) + 2) * FANOUT
     }
 
-    /// Gives a block its slot; the tree knows of the block only if others were moved between segments.
+    /// Assigns a slot to a block. Updates the tree only for other blocks that moved between
+    /// segments.
     pub(super) fn insert(&mut self, block: u32, columns: &mut Columns, tree: &mut Tree) {
         let stamp = columns.stamps[block as usize];
         loop {
@@ -67,7 +68,7 @@ impl Order {
         }
     }
 
-    /// The segment a stamp belongs to; the next one where it goes behind all others and the last has
+    /// The segment for a stamp; the next one if the stamp is the greatest and the last segment has
     /// been filled.
     fn segment_of(&mut self, stamp: u64, columns: &Columns) -> usize {
         let segment = self.firsts.partition_point(|&first| first <= stamp);
@@ -88,8 +89,8 @@ impl Order {
         last
     }
 
-    /// Spreads the blocks of the narrowest window around a full segment that is sparse enough; all
-    /// blocks, if none is.
+    /// Spreads the blocks of the narrowest sufficiently sparse window around a full segment; all
+    /// blocks if there is none.
     #[cold]
     fn make_room(&mut self, segment: usize, columns: &mut Columns, tree: &mut Tree) {
         let used = self.firsts.len();
@@ -101,7 +102,7 @@ impl Order {
                 .iter()
                 .filter(|&&block| block != NO_BLOCK)
                 .count();
-            // From nearly full down to what a spread leaves.
+            // The limit falls from nearly full to the density after spreading.
             let slack = (FANOUT - 1 - SPREAD) as u32 * height / heights;
             if count <= window.len() * (FANOUT - 1 - slack as usize) {
                 return self.spread(window, columns, tree);
@@ -109,7 +110,7 @@ impl Order {
         }
         let blocks = columns.slots[..used * FANOUT].iter().filter(|&&block| block != NO_BLOCK);
         let needed = blocks.count().div_ceil(SPREAD);
-        // Segments that are left over are emptied, and are there to be appended to.
+        // Surplus segments are emptied and are available for appending.
         self.firsts.resize(used.max(needed), u64::MAX);
         self.spread_into(0..used.max(needed), needed, columns, tree);
         self.firsts.truncate(needed);
@@ -144,7 +145,7 @@ impl Order {
     }
 }
 
-/// The blocks of a segment, and how many there are.
+/// The blocks of a segment, and their number.
 fn members(segment: usize, columns: &Columns) -> ([u32; FANOUT], usize) {
     let mut blocks = [NO_BLOCK; FANOUT];
     let mut count = 0;
@@ -157,7 +158,7 @@ fn members(segment: usize, columns: &Columns) -> ([u32; FANOUT], usize) {
     (blocks, count)
 }
 
-/// Puts blocks into a segment, in place of those that are there.
+/// Replaces the blocks of a segment.
 fn put(segment: usize, blocks: &[u32], columns: &mut Columns) {
     let first = segment * FANOUT;
     let slots = &mut columns.slots[first..first + FANOUT];

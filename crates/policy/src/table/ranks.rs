@@ -1,18 +1,19 @@
-//! A set of slots that knows its n-th member, for policies that look at the oldest blocks only.
+//! A set of slots with access to the n-th member, for policies that consider only the oldest
+//! blocks.
 //!
-//! A Fenwick tree: entry `i` counts the members among the `lowbit(i)` slots up to the `i`-th. All
-//! operations follow one bit of the number of slots a step.
+//! A Fenwick tree: entry `i` counts the members among the `lowbit(i)` slots up to the `i`-th. Every
+//! operation takes one step for each bit of the number of slots.
 
 use alloc::{vec, vec::Vec};
 
 #[derive(Clone, Debug)]
 pub(super) struct Ranks {
-    /// Entry 0 is not used.
+    /// Entry 0 is unused.
     counts: Vec<u32>,
 }
 
 impl Ranks {
-    /// The empty set, of slots less than `slots`.
+    /// The empty set of slots below `slots`.
     pub(super) fn new(slots: usize) -> Self {
         Self { counts: vec![0; slots + 1] }
     }
@@ -37,7 +38,7 @@ impl Ranks {
         }
     }
 
-    /// The slot behind the first `n` members; behind all slots, if there are fewer.
+    /// The slot after the first `n` members; the number of slots if there are fewer members.
     pub(super) fn end_of_first(&self, n: u32) -> usize {
         let slots = self.counts.len() - 1;
         let (mut at, mut left) = (0, n);

@@ -1,4 +1,4 @@
-//! The search for the candidate of least cost, with the scratch space it needs.
+//! The search for the candidate with the lowest cost, with its scratch space.
 
 use core::{cmp::Ordering, ops::Range};
 
@@ -12,10 +12,11 @@ use super::{
 };
 use crate::age::Ages;
 
-/// Finds the candidate of least `ratio · wear / age`, exactly and without looking at all blocks.
+/// Finds the candidate with the lowest `ratio · wear / age`, exactly and without a scan of all
+/// blocks.
 ///
-/// A policy that searches owns one for each bank, as it owns its other state. What one search leaves
-/// behind makes the next one shorter; it never changes what is found.
+/// A policy that searches owns one for each bank. The state left by one search speeds up the next
+/// and never changes its result.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// The second best of the last search: often the best of the next, and always a good start.
@@ -24,7 +25,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// The candidate of least `ratio · wear / age(now − stamp)`, the lowest number among equals.
+    /// The candidate with the lowest `ratio · wear / age(now − stamp)`, the lowest number among
+    /// equals.
     pub fn cheapest(&mut self, blocks: &BlockView, now: u64, ages: &impl Ages) -> Option<BlockId> {
         let costs = Aged { columns: &blocks.columns, ages, now };
         let found = match &blocks.index {
@@ -39,7 +41,7 @@ impl Search {
     }
 }
 
-/// Costs at a point in time.
+/// Costs at one time.
 struct Aged<'a, T> {
     columns: &'a Columns,
     ages: &'a T,
@@ -104,9 +106,9 @@ impl<T: Ages> Weights for Aged<'_, T> {
     }
 }
 
-/// A product, and what its rounding left out.
+/// A product and its rounding error.
 fn product(a: f64, b: f64) -> (f64, f64) {
     let rounded = a * b;
-    // A zero without its sign.
+    // Adding 0.0 clears the sign of a zero.
     (rounded, libm::fma(a, b, -rounded) + 0.0)
 }

@@ -1,44 +1,48 @@
-//! A tournament over erase blocks: finds the best victim exactly without looking at all blocks.
+//! A tournament tree over erase blocks: finds the best victim exactly without a scan of all blocks.
 //!
-//! Problem. A victim policy wants the block of least `cost = weight(valid pages, erases) / T(age)`.
-//! Valid pages change with every host write, ages with every tick; scanning all blocks at each
-//! cleaning makes the cost of a write grow with the device.
+//! Problem. A victim policy needs the block with the lowest `cost = weight(valid pages, erases) /
+//! T(age)`. Valid counts change with every host write, ages with every tick. A scan of all blocks
+//! at each cleaning makes a write slower on a larger device.
 //!
-//! Idea. Leaves are blocks in the order of the times their ages count from, so the blocks below a node
-//! are of similar age. A node knows its *champion*, the least weight below it (lowest block number among
-//! equals), the stamp of the oldest block of that weight, the second least weight, and the oldest stamp of
-//! all. The lightest cost no less than `weight / T(stamp)` and the others no less than
-//! `second / T(oldest)`; a search skips every subtree where both are worse than the best block found.
-//! Where the step between two weights makes up for the difference between two ages, and below all but the
-//! highest nodes it does, that is not a bound but the truth, however many blocks there are.
+//! Idea. Leaves are blocks in the order of the times from which their ages count, so the blocks
+//! below a node have similar ages. A node stores its *champion* (the block with the least weight
+//! below it, the lowest number among equals), the stamp of the oldest block of that weight, the
+//! second least weight, and the oldest stamp of all. The lightest blocks cost at least `weight /
+//! T(stamp)` and the others at least `second / T(oldest)`. A search skips every subtree where both
+//! exceed the cost of the best block found. If the step between two weights outweighs the
+//! difference between two ages, which it does below all but the highest nodes, the bound is the
+//! exact cost, for any number of blocks.
 //!
-//! Consequence. Where age plays no part the root's champion is the answer. By what the host writes a
-//! closed block's weight only ever falls, so a host write compares once with the champion of the
-//! leaf's parent and, nearly always, stops there. Subtrees are looked into again only when a block
-//! leaves, once per cleaned block, and when a page inferred to be garbage turns out not to be.
+//! Consequence. Without ages the root's champion is the answer. Host writes only ever lower a
+//! closed block's weight, so a host write compares once with the champion of the leaf's parent and
+//! nearly always stops there. Subtrees are recomputed only when a block leaves, once per cleaned
+//! block, and when a page inferred to be garbage turns out to be valid.
 //!
-//! Ties are exact: costs that differ by no more than roundings are compared as products without a division, to the last
-//! bit, and among equals the lowest block number wins. The papers' degree of uneven wearing depends on that. Bounds need no logarithm: a polynomial through the
-//! mantissa takes its place, never too small and at most a millionth too large.
+//! Ties are exact. Costs that differ by no more than rounding are compared exactly as products
+//! without a division, and the lowest block number wins among equals. The papers' degree of uneven
+//! wearing depends on that. Bounds use a polynomial through the mantissa instead of a logarithm. It
+//! is never too small and at most a millionth too large.
 //!
-//! Lists by valid pages, sorted by age, were here before. A block enters its next list with an old stamp, so each list needed an
-//! ordered structure of its own, and lists split once more by erases. Here a host write touches one node, and memory is 64
-//! bytes for sixteen slots whatever the pages of a block.
+//! Rejected alternative: lists by valid pages, sorted by age. A block enters its next list with an
+//! old stamp, so each list needs an ordered structure of its own, and wear splits the lists further
+//! by erase count. In the tree a host write touches one node, and memory is 64 bytes for sixteen
+//! slots whatever the pages of a block.
 
 use alloc::{vec, vec::Vec};
 use core::{cmp::Ordering, ops::Range};
 
 use thermocline_flash::prefetch;
 
-/// Leaves of a lowest node: enough that the weight of one, falling, is seldom the least of them.
+/// Leaves of a lowest node: enough that a falling weight is seldom the least of them.
 const FANOUT_BITS: u32 = 4;
 pub(super) const FANOUT: usize = 1 << FANOUT_BITS;
 
-/// Children of the nodes above: so few that a search, and a block that leaves, look at little on each level.
+/// Children of higher nodes: few, so that a search or a leaving block visits little on each level.
 const BRANCH_BITS: u32 = 2;
 const BRANCHES: usize = 1 << BRANCH_BITS;
 
-/// Slots from which on a lowest node's blocks are asked for before they are looked at: fewer stay in the caches.
+/// Number of slots from which a lowest node's blocks are prefetched. Fewer blocks stay in the
+/// caches.
 const FAR: usize = 1 << 16;
 
 /// No block.
@@ -46,22 +50,22 @@ pub(super) const NO_BLOCK: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// Least weight below; infinite where there is no candidate.
+    /// Least weight below; infinite without a candidate.
     pub weight: f64,
-    /// No candidate heavier than that weighs less than this.
+    /// Lower bound of the weights of all heavier candidates.
     pub second: f64,
-    /// A stamp at least as old as every lightest candidate's below.
+    /// A stamp at least as old as those of all lightest candidates below.
     pub stamp: u64,
-    /// A stamp at least as old as every candidate's below.
+    /// A stamp at least as old as those of all candidates below.
     pub oldest: u64,
-    /// The block of that weight, the lowest number among equals.
+    /// The block with the least weight, the lowest number among equals.
     pub champion: u32,
-    /// The terms that weight is made of, or [`MIXED`]: 6/12 and 3/6 weigh the same, but their costs
-    /// at one age may be rounded otherwise.
+    /// Identifies the numerator and denominator of the weight, or [`MIXED`]: 6/12 and 3/6 weigh the
+    /// same, but their costs at one age may round differently.
     pub terms: u32,
 }
 
-/// Not all of a node's lightest candidates have the same terms.
+/// The lightest candidates of a node have different terms.
 const MIXED: u32 = u32::MAX;
 
 impl Node {
@@ -74,7 +78,7 @@ impl Node {
         terms: MIXED,
     };
 
-    /// One candidate.
+    /// The node of one candidate.
     pub(super) const fn of(block: u32, weight: f64, stamp: u64, terms: u32) -> Self {
         Self { weight, second: f64::INFINITY, stamp, oldest: stamp, champion: block, terms }
     }
@@ -96,41 +100,43 @@ impl Node {
     }
 }
 
-/// What the tree needs to know of blocks.
+/// Access to blocks as leaves of the tree.
 pub(super) trait Leaves {
     /// The candidate at a leaf: weight, stamp, block.
     fn leaf(&self, slot: usize) -> Option<Node>;
 }
 
-/// What a search needs to know of them; costs are compared, smaller is better.
+/// Costs of blocks for a search; lower is better.
 pub(super) trait Costs {
     /// The candidate at a leaf, and its weight.
     fn weight_at(&self, slot: usize) -> Option<(u32, f64)>;
-    /// Asks for what the leaves of a lowest node say of their blocks.
+    /// Prefetches the blocks of a lowest node's leaves.
     fn prefetch(&self, slots: Range<usize>);
-    /// When a block's age counts from.
+    /// The time from which a block's age counts.
     fn stamp_of(&self, block: u32) -> u64;
-    /// The age factor of a stamp; does not grow as the stamp does.
+    /// The age factor of a stamp; does not increase with the stamp.
     fn age(&self, stamp: u64) -> f64;
-    /// A value little greater than the age factor, and faster to compute.
+    /// An upper bound of the age factor: close to it and faster to compute.
     fn age_bound(&self, stamp: u64) -> f64;
-    /// The cost of a block if its age factor were `age`, rounded.
+    /// The rounded cost of a block with age factor `age`.
     fn cost(&self, block: u32, age: f64) -> f64;
-    /// How the costs of two blocks with their age factors compare, without a rounding.
+    /// Compares the costs of two blocks with their age factors exactly.
     fn order(&self, a: (u32, f64), b: (u32, f64)) -> Ordering;
     /// The stamp of a block, if it is a candidate.
     fn stamp(&self, block: u32) -> Option<u64>;
 }
 
-/// A cost is one rounding of what `weight / age` is two roundings of.
+/// Relative difference between costs that rounding can explain: a cost is rounded once, `weight /
+/// age` twice.
 pub(super) const SLACK: f64 = 1.0 - 1e-12;
 
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    /// `levels[0]` has a node for [`FANOUT`] slots, each level above one for [`BRANCHES`] nodes, the last one node.
+    /// `levels[0]` has a node for [`FANOUT`] slots, each level above one for [`BRANCHES`] nodes,
+    /// the last level one node.
     levels: Vec<Vec<Node>>,
     slots: usize,
-    /// Whether ages count. Without them [`Node::second`] is of no use and stays at the least weight.
+    /// Whether ages matter. Without them [`Node::second`] is unused and equals the least weight.
     aged: bool,
 }
 
@@ -157,19 +163,20 @@ impl Tree {
         &self.levels[self.levels.len() - 1][0]
     }
 
-    /// Asks for the cache line of the node above a slot.
+    /// Prefetches the node above a slot.
     #[inline(always)]
     pub(super) fn prefetch(&self, slot: usize) {
         prefetch(&self.levels[0], slot >> FANOUT_BITS);
     }
 
-    /// A candidate at `slot` that is heavier than this changes nothing by becoming lighter.
+    /// A candidate at `slot` that is heavier than this can become lighter without any change to the
+    /// tree.
     #[inline(always)]
     pub(super) fn heed(&self, slot: usize) -> f64 {
         self.levels[0][slot >> FANOUT_BITS].second
     }
 
-    /// The weight of the candidate at `slot` fell.
+    /// Updates the tree after the weight of the candidate at `slot` fell.
     #[inline(always)]
     pub(super) fn improve(
         &mut self,
@@ -187,7 +194,7 @@ impl Tree {
                 return;
             }
             if weight < node.weight {
-                // What was lightest may have been this block, or others too.
+                // The lightest candidate may have been this block, or others too.
                 node.second = if self.aged { node.weight } else { weight };
                 (node.weight, node.champion, node.terms) = (weight, block, terms);
                 node.stamp = stamp();
@@ -207,7 +214,7 @@ impl Tree {
         }
     }
 
-    /// A candidate appeared at `slot`.
+    /// Inserts a candidate at `slot`.
     pub(super) fn insert(&mut self, slot: usize, candidate: &Node) {
         let mut index = slot >> FANOUT_BITS;
         for level in &mut self.levels {
@@ -220,7 +227,7 @@ impl Tree {
         }
     }
 
-    /// The weight of the candidate at `slot` changed from `before`.
+    /// Updates the tree after the weight of the candidate at `slot` changed from `before`.
     #[inline]
     pub(super) fn reweigh(&mut self, slot: usize, before: f64, now: &Node, blocks: &impl Leaves) {
         if now.weight <= before {
@@ -228,10 +235,10 @@ impl Tree {
         } else if before <= self.heed(slot) {
             self.refresh(slot, blocks);
         }
-        // Else it was no node's lightest candidate, and no node's second.
+        // Otherwise it was neither the lightest nor the second of any node.
     }
 
-    /// The candidate at `slot` went, or its weight rose.
+    /// Updates the tree after the candidate at `slot` left or its weight rose.
     pub(super) fn refresh(&mut self, slot: usize, blocks: &impl Leaves) {
         let mut index = slot >> FANOUT_BITS;
         let mut node = self.fold_leaves(index, blocks);
@@ -247,14 +254,14 @@ impl Tree {
         }
     }
 
-    /// Whether a node looks the same from above as before.
+    /// Whether the parent of a node is unaffected by a change.
     fn is_same(&self, old: &Node, new: &Node) -> bool {
         let champions = old.weight == new.weight && old.champion == new.champion;
         let ages = (old.second, old.stamp, old.oldest) == (new.second, new.stamp, new.oldest);
         champions && (!self.aged || (ages && old.terms == new.terms))
     }
 
-    /// Candidates below these lowest nodes changed.
+    /// Recomputes the tree above these lowest nodes.
     pub(super) fn refold(&mut self, nodes: Range<usize>, blocks: &impl Leaves) {
         let Range { mut start, mut end } = nodes;
         for index in start..end {
@@ -292,8 +299,8 @@ impl Tree {
         Node { second: if self.aged { node.second } else { node.weight }, ..node }
     }
 
-    /// The lightest candidate of the slots before `end`: what is left of it at each level, and not
-    /// below a node left of it on the next.
+    /// The lightest candidate of the slots before `end`. Combines, at each level, the nodes left of
+    /// `end` that are not below such a node of a higher level.
     pub(super) fn lightest_before(&self, end: usize, blocks: &impl Leaves) -> Node {
         let mut best = Node::EMPTY;
         let mut end = end.min(self.slots);
@@ -318,7 +325,8 @@ impl Tree {
         &below[first..(first + BRANCHES).min(below.len())]
     }
 
-    /// The block of least cost, the lowest number among equals; the search begins with `start`.
+    /// The block with the lowest cost, the lowest number among equals. The search begins with
+    /// `start`.
     pub(super) fn search(&self, costs: &impl Costs, start: Option<u32>) -> Best {
         let mut best = Best { cost: f64::INFINITY, age: 0.0, block: None, runner_up: None };
         if let Some(block) = start
@@ -333,7 +341,7 @@ impl Tree {
         best
     }
 
-    /// Looks below a node; no candidate there costs less than its weight times `per_age`.
+    /// Searches below a node. Every candidate there costs at least its weight times `per_age`.
     fn descend<C: Costs>(
         &self,
         height: usize,
@@ -346,7 +354,7 @@ impl Tree {
             let first = index << FANOUT_BITS;
             for slot in first..(first + FANOUT).min(self.slots) {
                 if let Some((block, weight)) = costs.weight_at(slot) {
-                    // "Not worse": an age factor of 0 makes an idle product not a number.
+                    // Negated, because with an age factor of 0 the product may be NaN.
                     let worse = weight * per_age > best.cost;
                     if weight < f64::INFINITY && !worse {
                         let stamp = costs.stamp_of(block);
@@ -357,8 +365,9 @@ impl Tree {
             }
             return;
         }
-        // Least floor first, the lowest number among equals: of a thousand blocks without valid pages only
-        // one is looked at. No child is older than its parent, so `per_age` rules most of them out.
+        // Lowest floor first, the lowest number among equals, so that of a thousand blocks without
+        // valid pages only one is visited. No child is older than its parent, so `per_age` excludes
+        // most of them.
         let children = self.children(height, index);
         let mut floors = [Floor::NONE; BRANCHES];
         let mut left = 0_u32;
@@ -400,21 +409,21 @@ impl Tree {
     }
 }
 
-/// What candidates below a node cost at least.
+/// Lower bounds of the costs below a node.
 #[derive(Clone, Copy)]
 struct Floor {
-    /// All of them.
+    /// For all candidates.
     cost: f64,
-    /// The lightest.
+    /// For the lightest candidates.
     lightest: f64,
-    /// Any of them, for each unit of its weight, where that was asked for.
+    /// For each unit of weight, if computed.
     per_age: Option<f64>,
 }
 
 impl Floor {
     const NONE: Self = Self { cost: f64::INFINITY, lightest: f64::INFINITY, per_age: None };
 
-    /// That of a node below one for which `above` is what candidates cost for their weight.
+    /// The bounds of a node below one with costs of at least `above` per weight.
     #[inline(always)]
     fn of(node: &Node, above: f64, costs: &impl Costs) -> Self {
         if node.weight == 0.0 {
@@ -432,8 +441,8 @@ impl Floor {
     }
 }
 
-/// Whether a block with this cost and age factor is to be taken before the best one so far: it costs less, or as much and
-/// has a lower number.
+/// Whether a block with this cost and age factor precedes the best one so far: it costs less, or
+/// the same with a lower number.
 #[inline(always)]
 pub(super) fn is_better(
     costs: &impl Costs,
@@ -441,7 +450,7 @@ pub(super) fn is_better(
     best: Option<(u32, f64, f64)>,
 ) -> bool {
     let Some((best, least, best_age)) = best else { return true };
-    // Neither holds of costs that are 0 or infinite, and those are exact.
+    // Neither condition holds for costs that are 0 or infinite, and those are exact.
     if cost < least * SLACK || cost * SLACK > least {
         return cost < least;
     }
@@ -459,13 +468,13 @@ pub(super) struct Best {
     /// Its age factor.
     age: f64,
     pub block: Option<u32>,
-    /// The best before it.
+    /// The previous best candidate.
     pub runner_up: Option<u32>,
 }
 
 impl Best {
-    /// Whether a better block may stand below `node`, where the lightest cost no less than `floor`, and others no less
-    /// than their weight times `per_age`.
+    /// Whether a better block may be below `node`, where the lightest blocks cost at least `floor`
+    /// and the others at least their weight times `per_age`.
     fn may_improve(&self, node: &Node, floor: f64, per_age: f64, costs: &impl Costs) -> bool {
         let worse = node.second * per_age > self.cost;
         if !worse {
@@ -477,9 +486,9 @@ impl Best {
         if floor < self.cost * 0.9 {
             return true;
         }
-        // Close, and only the lightest count. Whoever costs as much as the oldest of them would with the
-        // champion's terms has no lower a number than the champion; unless that weight comes about in
-        // several ways, or ages are 0 and every cost is infinite.
+        // The comparison is close and only the lightest blocks matter. A block with the champion's
+        // terms that costs as much as the oldest of them has no lower number than the champion. The
+        // exceptions are a weight with several terms, and ages of 0, where every cost is infinite.
         let age = costs.age(node.stamp);
         let least = costs.cost(node.champion, age);
         if least == 0.0 || (node.terms != MIXED && least < f64::INFINITY) {

@@ -1,4 +1,4 @@
-//! What policies see of the erase blocks of a bank.
+//! The read-only view of a bank's erase blocks for policies.
 
 use thermocline_flash::{BlockId, prefetch};
 
@@ -73,19 +73,19 @@ use super::{
 #[derive(Clone, Debug)]
 pub struct BlockView {
     pub(super) columns: Columns,
-    /// Number of the bank's first block; inside, blocks are counted from it.
+    /// Number of the bank's first block. Internally, blocks are counted from it.
     pub(super) first: u32,
     pub(super) index: Index,
-    /// A second index, for policies that sometimes choose otherwise.
+    /// A second index, for policies with a second rule.
     pub(super) side: Option<(Side, Tree)>,
-    /// The closed blocks by slot, for policies that ask for the oldest by number.
+    /// The closed blocks by slot, for policies that ask for the n oldest.
     pub(super) ranks: Option<Ranks>,
 }
 
-/// What finds victims.
+/// The victim index.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
-    /// For ages that a host write does not change, or changes only while a block is open.
+    /// For ages that a host write changes at most while a block is open.
     Tree(Tree),
     /// For ages counted from the last invalidation.
     Lists(Lists),
@@ -97,7 +97,7 @@ impl BlockView {
         (block.0 - self.first) as usize
     }
 
-    /// The block number `n` of this bank, counted from 0.
+    /// Block number `n` of this bank, counted from 0.
     #[must_use]
     pub fn nth(&self, n: u32) -> BlockId {
         debug_assert!(n < self.len(), "there is no block {n}");
@@ -129,13 +129,13 @@ impl BlockView {
         &self.columns.blocks[self.at(block)]
     }
 
-    /// Asks for the cache line of a block that is to be looked at, or of which a page is to be invalidated.
+    /// Prefetches a block.
     #[inline(always)]
     pub fn prefetch(&self, block: BlockId) {
         prefetch(&self.columns.blocks, self.at(block));
     }
 
-    /// Asks for the cache lines that a block's new factor will need.
+    /// Prefetches what setting a block's factor needs.
     #[inline(always)]
     pub(crate) fn prefetch_factor(&self, block: BlockId) {
         let at = self.at(block);
@@ -152,40 +152,40 @@ impl BlockView {
         &self.columns.blocks
     }
 
-    /// The time a block's age counts from, by the policy's age source; 0 where it has none.
+    /// The time from which a block's age counts, by the policy's age source; 0 without one.
     #[must_use]
     pub fn stamp(&self, block: BlockId) -> u64 {
         self.columns.stamps[self.at(block)]
     }
 
-    /// All blocks, in block order.
+    /// The stamps of all blocks, in block order.
     #[must_use]
     pub fn stamps(&self) -> &[u64] {
         &self.columns.stamps
     }
 
-    /// Hot pages of a block, where the policy weighs them.
+    /// Hot pages of a block, if the policy counts them.
     #[must_use]
     pub fn hot(&self, block: BlockId) -> Option<u32> {
         self.columns.costs.factor.hot_pages_of(self.at(block))
     }
 
-    /// Whether a block stands in the index and may be cleaned: closed, and with garbage in it.
+    /// Whether a block is in the index and may be cleaned: closed, with garbage.
     #[must_use]
     pub fn is_candidate(&self, block: BlockId) -> bool {
         let b = self.block(block);
         b.state == State::Closed && b.valid < self.pages()
     }
 
-    /// Whether a block may be cleaned, be it in the index or set aside.
+    /// Whether a block may be cleaned, in the index or set aside.
     #[must_use]
     pub fn has_garbage(&self, block: BlockId) -> bool {
         let b = self.block(block);
         matches!(b.state, State::Closed | State::Aside) && b.valid < self.pages()
     }
 
-    /// What a candidate costs, `ratio · wear / age(now − stamp)`, as [`Search`](crate::Search) reckons; `None`
-    /// for a block that is none.
+    /// The cost of a candidate, `ratio · wear / age(now − stamp)`, as computed by
+    /// [`Search`](crate::Search); `None` if the block is not a candidate.
     #[must_use]
     pub fn cost(&self, block: BlockId, now: u64, ages: &(impl Ages + ?Sized)) -> Option<f64> {
         let (at, columns) = (self.at(block), &self.columns);
@@ -194,8 +194,8 @@ impl BlockView {
             .then(|| columns.costs.cost(at as u32, columns.blocks[at].valid, age))
     }
 
-    /// The candidate of least weight, the lowest number among equals. Takes no search, except where
-    /// ages count from the last invalidation: then all blocks of that weight are looked at.
+    /// The candidate with the least weight, the lowest number among equals. Takes no search, except
+    /// where ages count from the last invalidation: then all blocks of that weight are visited.
     #[must_use]
     pub fn lightest(&self) -> Option<BlockId> {
         match &self.index {
@@ -208,10 +208,10 @@ impl BlockView {
         }
     }
 
-    /// The candidate of least weight, the lowest number among equals, of the first `window` closed
-    /// blocks in the order of opening; `None` if none of them has garbage, and for policies without
-    /// [`Victim::ranks`](crate::victim::Victim::ranks). Looks at a node and its siblings on each level
-    /// of the index.
+    /// The candidate with the least weight, the lowest number among equals, of the first `window`
+    /// closed blocks in the order of opening. `None` if none of them has garbage, and for policies
+    /// without [`Victim::ranks`](crate::victim::Victim::ranks). Visits a node and its siblings on
+    /// each level of the index.
     #[must_use]
     pub fn lightest_of_oldest(&self, window: u32) -> Option<BlockId> {
         let (Index::Tree(tree), Some(ranks)) = (&self.index, &self.ranks) else { return None };
@@ -219,8 +219,8 @@ impl BlockView {
         (best.weight < f64::INFINITY).then(|| self.nth(best.champion))
     }
 
-    /// The candidate that the second index puts first, the lowest number among equals; `None` for
-    /// policies without one.
+    /// The first candidate of the second index, the lowest number among equals; `None` for policies
+    /// without one.
     #[must_use]
     pub fn by_side(&self) -> Option<BlockId> {
         self.side.as_ref().and_then(|(_, tree)| self.champion(tree))

@@ -1,9 +1,10 @@
-//! The table of blocks while the host writes one page after another.
+//! The table of blocks during consecutive host writes.
 //!
-//! Problem. A host write changes a count of each of two blocks and looks at one node of the index. Through the table,
-//! pointers and lengths of its columns are read again for each page: the compiler does not know that a stored count
-//! changes none of them. Idea. The columns are borrowed for all the pages together. Consequence. What is borrowed stays
-//! in registers, and the table cannot be asked for anything else meanwhile.
+//! Problem. A host write changes a count of each of two blocks and reads one node of the index.
+//! Through the table, pointers and lengths of its columns are reloaded for each page, because the
+//! compiler cannot prove that a stored count does not change them. Idea. The columns are borrowed
+//! once for a run of pages. Consequence. They stay in registers, and the table is not accessible
+//! otherwise meanwhile.
 
 use thermocline_flash::{BlockId, prefetch};
 
@@ -15,7 +16,7 @@ use super::{
     view::Index,
 };
 
-/// What host writes change of a [`BlockTable`].
+/// The parts of a [`BlockTable`] that host writes change.
 #[derive(Debug)]
 pub struct Writes<'a> {
     blocks: &'a mut [Block],
@@ -29,7 +30,7 @@ pub struct Writes<'a> {
 }
 
 impl BlockTable {
-    /// The table for as long as nothing but host writes changes it.
+    /// Borrows the table for a run of host writes.
     #[inline(always)]
     pub const fn writes(&mut self) -> Writes<'_> {
         let BlockView { columns, first, index, side, .. } = &mut self.view;
@@ -46,19 +47,19 @@ impl BlockTable {
         }
     }
 
-    /// Asks for the cache lines that invalidating a page of `block` will need.
+    /// Prefetches what invalidating a page of `block` needs.
     #[inline(always)]
     pub fn prefetch(&self, block: BlockId) {
         prefetch(&self.view.columns.blocks, self.at(block));
     }
 
-    /// A page of an open block was programmed by the host.
+    /// The host programmed a page of an open block.
     #[inline(always)]
     pub fn wrote(&mut self, block: BlockId, now: u64) {
         self.writes().wrote(block, 1, now);
     }
 
-    /// A page of `block` is no longer current.
+    /// Invalidates a page of `block`.
     #[inline(always)]
     pub fn invalidate(&mut self, block: BlockId, now: u64) {
         self.writes().invalidate(block, now);
@@ -71,21 +72,21 @@ impl Writes<'_> {
         (block.0 - self.first) as usize
     }
 
-    /// The stream that a block was opened for.
+    /// The stream for which a block was opened.
     #[inline(always)]
     #[must_use]
     pub const fn stream(&self, block: BlockId) -> u8 {
         self.blocks[self.at(block)].stream
     }
 
-    /// Asks for the cache lines that invalidating a page of `block` will need.
+    /// Prefetches what invalidating a page of `block` needs.
     #[inline(always)]
     pub fn prefetch(&self, block: BlockId) {
         prefetch(self.blocks, self.at(block));
     }
 
-    /// Pages of an open block were programmed by the host, the last of them at `now`. The table may learn of it later
-    /// than that they are [no longer current](Self::invalidate), while the block is open.
+    /// The host programmed pages of an open block, the last of them at `now`. While the block is
+    /// open, the call may come after some of them were [invalidated](Self::invalidate).
     #[inline(always)]
     pub fn wrote(&mut self, block: BlockId, pages: u32, now: u64) {
         let at = self.at(block);
@@ -96,7 +97,7 @@ impl Writes<'_> {
         }
     }
 
-    /// A page of `block` is no longer current.
+    /// Invalidates a page of `block`.
     #[inline(always)]
     pub fn invalidate(&mut self, block: BlockId, now: u64) {
         let at = self.at(block);

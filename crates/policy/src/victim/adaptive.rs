@@ -1,9 +1,9 @@
 //! Adaptive: greedy while the host's recent writes look uniform, CAT otherwise (DAC paper,
 //! "Adaptive cleaning policy").
 //!
-//! The paper resets the reference counts at every cleaning. A cleaning then sees the seven or so
-//! writes since the last one, of which nothing can be said: nearly all traffic looks uniform. So
-//! counts are kept until there are enough for a verdict; the literal reset is a parameter.
+//! The paper resets the reference counts at every cleaning. A cleaning then sees only about seven
+//! writes, which allow no verdict, so nearly all traffic looks uniform. Here counts are kept until
+//! there are enough for a verdict. The literal reset is a parameter.
 
 use alloc::{boxed::Box, format, vec, vec::Vec};
 
@@ -21,7 +21,7 @@ choice! {
     pub enum Reset {
         /// After each verdict.
         Verdict = "verdict",
-        /// At each cleaning, which is judged by the writes since the last.
+        /// At each cleaning, so that each verdict uses the writes since the last cleaning.
         Cleaning = "cleaning",
     }
 }
@@ -98,7 +98,7 @@ pub struct Adaptive {
     uniform: bool,
     by_greedy: u64,
     by_cat: u64,
-    /// Whether it is open yet what became of the last choice.
+    /// Whether the outcome of the last choice is still unknown.
     unanswered: bool,
 }
 
@@ -106,7 +106,8 @@ impl Adaptive {
     fn analyze(&mut self) {
         let due = match self.reset {
             Reset::Verdict => self.monitor.has_seen_any() && self.monitor.has_seen(self.window),
-            // No writes since the last cleaning have no variance, and are uniform.
+            // Without writes since the last cleaning the variance is undefined, and traffic counts
+            // as uniform.
             Reset::Cleaning => true,
         };
         if due {

@@ -1,7 +1,7 @@
-//! Cost Age Times: the least `u / (1 − u) · 1 / T(age) · erases` (CAT paper, §3.2).
+//! Cost Age Times: the lowest `u / (1 − u) · 1 / T(age) · erases` (CAT paper, §3.2).
 //!
-//! A block just cleaned is given time to gather garbage, and the blocks erased least are
-//! given more chances, so that wear is even.
+//! A block just cleaned gets time to gather garbage, and the blocks erased least are chosen more
+//! often, so that wear is even.
 
 use alloc::boxed::Box;
 
@@ -46,12 +46,13 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block of least cost, age and times erased, the lowest number among equals.
+/// Picks the block with the lowest product of cost, age factor and erases, the lowest number among
+/// equals.
 #[derive(Clone, Debug)]
 pub struct Cat {
-    /// What ages count from.
+    /// The event from which ages count.
     pub age: AgeSource,
-    /// How they are bent.
+    /// The age transformation.
     pub transform: Transform,
     /// Added to the erase count.
     pub offset: u32,

@@ -22,17 +22,17 @@ use thermocline_flash::{BlockId, Lpn};
 
 use crate::{Args, BlockView, Context, ParamError, PolicyInfo, Side, age::AgeSource};
 
-/// A victim policy. It is asked once per cleaned block, and where its choice is refused.
+/// A victim policy. Called once per cleaned block, and again after a refused choice.
 pub trait Victim: Send {
     /// The block to clean, or `None` if no block has garbage.
     fn choose(&mut self, blocks: &BlockView, now: u64) -> Option<BlockId>;
 
-    /// Numerator and denominator of what a block with `valid` of `pages` valid pages costs, before
-    /// wear and age. Must not fall as `valid` grows. Blocks without garbage are never asked about.
+    /// Numerator and denominator of the cost of a block with `valid` of `pages` valid pages, before
+    /// wear and age. Must not decrease as `valid` grows. Never called for blocks without garbage.
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64);
 
-    /// What a candidate costs now: the policy chooses the least. For people who look on; policies whose
-    /// choice has other grounds answer `None`.
+    /// The current cost of a candidate, for display: the policy chooses the lowest. `None` from
+    /// policies that choose otherwise.
     fn cost(&self, blocks: &BlockView, block: BlockId, now: u64) -> Option<f64> {
         match self.age_source() {
             None => blocks.cost(block, now, &|_| 1.0),
@@ -40,61 +40,62 @@ pub trait Victim: Send {
         }
     }
 
-    /// The factor of wear by a block's erase count, where the policy has one.
+    /// The factor of wear for a block's erase count, if the policy has one.
     fn wear(&self, erases: u32) -> Option<f64> {
         let _ = erases;
         None
     }
 
-    /// Whether each hot page of a block adds 1 to the numerator; instead of a factor of wear, and
+    /// Whether each hot page of a block adds 1 to the numerator. Replaces a factor of wear, and
     /// only for policies without ages.
     fn weighs_hot(&self) -> bool {
         false
     }
 
-    /// Whether the factor of wear is one that the placement may set when a block closes.
+    /// Whether the placement may set the factor of wear when a block closes.
     fn takes_factor(&self) -> bool {
         false
     }
 
-    /// Whether it takes the block with the least valid pages: none is fuller than blocks are in the mean.
+    /// Whether the policy takes the block with the fewest valid pages, so that no victim exceeds
+    /// the mean.
     fn takes_least_valid(&self) -> bool {
         false
     }
 
-    /// What ages count from, where the policy asks for ages.
+    /// The event from which ages count, if the policy uses ages.
     fn age_source(&self) -> Option<AgeSource> {
         None
     }
 
-    /// A second index to be kept, for policies that sometimes choose by another rule.
+    /// A second index, for policies with a second rule.
     fn side(&self) -> Option<Side> {
         None
     }
 
-    /// Whether the policy asks for the oldest blocks by number; only where ages count from creation are
-    /// they kept in that order.
+    /// Whether the policy asks for the n oldest blocks. They are kept in that order only where ages
+    /// count from creation.
     fn ranks(&self) -> bool {
         false
     }
 
-    /// Whether the policy wants to know which pages the host writes.
+    /// Whether the policy receives the pages that the host writes.
     fn watches(&self) -> bool {
         false
     }
 
-    /// The host wrote these pages, in this order; called before each choice at the latest.
+    /// The host wrote these pages, in this order. Called at the latest before each choice.
     fn watch(&mut self, written: &[Lpn]) {
         let _ = written;
     }
 
-    /// What became of the block chosen last, if it was asked since: it is cleaned, or refused for
-    /// want of garbage or of room, and then the choice does not count.
+    /// Outcome of the last choice, if there was one since: the block is being cleaned, or it was
+    /// refused for lack of garbage or room, and the choice does not count.
     fn answered(&mut self, cleaned: bool) {
         let _ = cleaned;
     }
 
-    /// How many blocks each rule chose, for policies with several.
+    /// Number of blocks that each rule chose, for policies with several.
     fn choices(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -102,9 +103,9 @@ pub trait Victim: Send {
 
 /// A registered victim policy.
 pub struct VictimEntry {
-    /// What the catalogue says.
+    /// The catalogue entry.
     pub info: PolicyInfo,
-    /// Builds it from the user's arguments.
+    /// Builds the policy from the user's arguments.
     pub build: Build,
 }
 

@@ -1,9 +1,9 @@
-//! Cost-benefit: the greatest `age · (1 − u) / 2u` (Kawaguchi, Nishioka, Motoda 1995;
-//! CAT paper, §3.1).
+//! Cost-benefit: the highest `age · (1 − u) / 2u` (Kawaguchi, Nishioka, Motoda 1995; CAT paper,
+//! §3.1).
 //!
-//! The text counts ages from the last invalidation and does not transform them; the published
-//! numbers fit ages from creation, transformed as CAT's are. Both are parameters, and the default
-//! is what reproduces the tables.
+//! The text counts ages from the last invalidation and does not transform them. The published
+//! numbers fit ages from creation with CAT's transformation. Both are parameters; the defaults
+//! reproduce the tables.
 
 use alloc::boxed::Box;
 
@@ -46,12 +46,12 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block of greatest benefit per cost, the lowest number among equals.
+/// Picks the block with the highest benefit per cost, the lowest number among equals.
 #[derive(Clone, Debug)]
 pub struct CostBenefit {
-    /// What ages count from.
+    /// The event from which ages count.
     pub age: AgeSource,
-    /// How they are bent.
+    /// The age transformation.
     pub transform: Transform,
     search: Search,
 }
@@ -73,7 +73,7 @@ impl Victim for CostBenefit {
         blocks.cost(block, now, &self.transform)
     }
 
-    /// 2u / (1 − u), up to the constant: the reciprocal of benefit per cost.
+    /// 2u / (1 − u), up to a constant: the reciprocal of benefit per cost.
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         (f64::from(valid), f64::from(pages - valid))
     }

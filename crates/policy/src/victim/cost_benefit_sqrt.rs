@@ -43,7 +43,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
     build: |args, _| {
         let p = CostBenefitSqrtParams::read(args)?;
-        // The unit of time is a factor that all blocks share.
+        // The unit of time is a factor common to all blocks.
         let transform = Transform::new(Shape::Power, Some(Ticks(1)), 1.0, p.exponent.0);
         Ok(Box::new(CostBenefit::new(p.age, transform)) as Box<dyn Victim>)
     },

@@ -1,11 +1,12 @@
-//! Cost-hotness: the greatest `(1 − u) / (u · h)`, h being how hot the block is (SFS, Min et al.,
-//! FAST 2012).
+//! Cost-hotness: the highest `(1 − u) / (u · h)`, where h is the hotness of the block (SFS, Min et
+//! al., FAST 2012).
 //!
-//! The hotness of a page is `w / (now − t)`: its writes, and the time since the last of them. A block's
-//! is the mean of both over its valid pages, so the least `u · w̄ / (1 − u) / (now − t̄)` is wanted, and
-//! that is a weight by an age. The placement `sfs` reports `w̄` whenever it changes; with placements
-//! that count no writes it is 1. Our reading: `t̄` is the time at which the youngest data were written.
-//! So a block's terms stand in the index, and it finds the least cost exactly.
+//! The hotness of a page is `w / (now − t)`: its writes over the time since the last of them. A
+//! block's hotness uses the means of both over its valid pages. So the policy minimises `u · w̄ /
+//! (1 − u) / (now − t̄)`, a weight over an age. The placement `sfs` reports `w̄` whenever it
+//! changes; with placements that count no writes it is 1. Our reading: `t̄` is the time at which
+//! the youngest data were written. The index then stores a block's terms and finds the lowest cost
+//! exactly.
 
 use alloc::boxed::Box;
 
@@ -15,11 +16,11 @@ use super::{Victim, VictimEntry};
 use crate::{BlockView, PolicyInfo, Search, age::AgeSource, choice, params};
 
 choice! {
-    /// What a block's age counts from; where it may count from.
+    /// The event from which a block's age counts.
     pub enum Since {
-        /// The time the youngest data in it were written by the host; copies keep their age.
+        /// The host wrote the youngest data in the block; copies keep their age.
         Youngest = "youngest",
-        /// The time the block was opened.
+        /// The block was opened.
         Created = "created",
     }
 }
@@ -46,10 +47,10 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block that is emptiest for its hotness, the lowest number among equals.
+/// Picks the block with the lowest cost, the lowest number among equals.
 #[derive(Clone, Debug)]
 pub struct CostHotness {
-    /// What ages count from.
+    /// The event from which ages count.
     pub age: Since,
     search: Search,
 }

@@ -1,5 +1,5 @@
-//! d choices: the least valid of d random blocks. Close to greedy at a constant cost, and
-//! with a closed form (Van Houdt 2013).
+//! d choices: the block with the fewest valid pages of d random ones. Close to greedy at a constant
+//! cost, and with a closed form (Van Houdt 2013).
 
 use alloc::boxed::Box;
 
@@ -39,7 +39,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block with the least valid pages of d drawn with replacement.
+/// Picks the block with the fewest valid pages of d drawn with replacement.
 #[derive(Clone, Debug)]
 pub struct DChoices {
     d: u32,
@@ -47,7 +47,7 @@ pub struct DChoices {
 }
 
 impl DChoices {
-    /// `d` draws a choice; one seed, one sequence of choices.
+    /// Draws `d` blocks a choice. The seed determines the sequence of choices.
     #[must_use]
     pub fn new(d: u32, seed: u64) -> Self {
         Self { d, rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x6463_686f_6963_6573) }
@@ -66,12 +66,12 @@ impl Victim for DChoices {
         best.map(|(_, block)| block)
     }
 
-    /// Among those that were drawn.
+    /// The cost among the blocks drawn.
     fn cost(&self, blocks: &BlockView, block: BlockId, _now: u64) -> Option<f64> {
         blocks.is_candidate(block).then(|| f64::from(blocks.block(block).valid))
     }
 
-    /// All candidates weigh the same: the index only has to know whether there are any.
+    /// All candidates have equal weight: the index only tracks whether there are any.
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {
         (1.0, 1.0)
     }

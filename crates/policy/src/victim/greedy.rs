@@ -1,4 +1,4 @@
-//! Greedy: the block with the least valid pages (CAT paper, §3.1).
+//! Greedy: the block with the fewest valid pages (CAT paper, §3.1).
 
 use alloc::boxed::Box;
 
@@ -18,7 +18,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, _| NoParams::read(args).map(|_| Box::new(Greedy) as Box<dyn Victim>),
 };
 
-/// Picks the block with the least valid pages, the lowest number among equals.
+/// Picks the block with the fewest valid pages, the lowest number among equals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy;
 

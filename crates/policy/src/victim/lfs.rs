@@ -1,7 +1,7 @@
-//! The log-structured file system's cost-benefit: the greatest `age · (1 − u) / (1 + u)`
-//! (Rosenblum and Ousterhout 1992).
+//! The log-structured file system's cost-benefit: the highest `age · (1 − u) / (1 + u)` (Rosenblum
+//! and Ousterhout 1992).
 //!
-//! Reading a whole segment costs 1 and writing its live data u, hence 1 + u; ages count from the
+//! Reading a whole segment costs 1 and writing its live data u, hence 1 + u. Ages count from the
 //! youngest data in the block.
 
 use alloc::boxed::Box;
@@ -45,12 +45,12 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the segment LFS would clean, the lowest number among equals.
+/// Picks the segment that LFS would clean, the lowest number among equals.
 #[derive(Clone, Debug)]
 pub struct Lfs {
-    /// What ages count from.
+    /// The event from which ages count.
     pub age: AgeSource,
-    /// How they are bent.
+    /// The age transformation.
     pub transform: Transform,
     search: Search,
 }

@@ -1,10 +1,11 @@
-//! The Linux PCMCIA driver's choice: greedy, and now and then the block erased least, so that data
-//! that lie still are moved too (CAT paper, §7; DAC paper, "Related work").
+//! The Linux PCMCIA driver's choice: greedy, and occasionally the least erased block, so that
+//! static data are moved too (CAT paper, §7; DAC paper, "Related work").
 //!
-//! The driver, `ftl.c` by David Hinds, takes the least erased block when its clock's tick count
-//! divides by `shuffle_freq`, 50 by default: once in fifty cleanings on average. Here it
-//! is every fiftieth, so that a run depends on nothing but its input. The driver moves blocks
-//! without garbage as well; here a block must be a candidate, for moving a full one frees nothing.
+//! The driver, `ftl.c` by David Hinds, takes the least erased block when its clock's tick count is
+//! divisible by `shuffle_freq`, 50 by default: once in fifty cleanings on average. Here it is
+//! exactly every fiftieth, so that a run depends on nothing but its input. The driver also moves
+//! blocks without garbage. Here a block must be a candidate, because moving a full one frees
+//! nothing.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -48,16 +49,16 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block with the least valid pages, at times the one erased least; the lowest number
+/// Picks the block with the fewest valid pages, or at times the least erased one; the lowest number
 /// among equals.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxFtl {
     every: u32,
-    /// Choices up to and including the next one by erases.
+    /// Number of choices up to and including the next one by erases.
     until: u32,
     by_valid: u64,
     by_erases: u64,
-    /// Whether it is open yet what became of the last choice.
+    /// Whether the outcome of the last choice is still unknown.
     unanswered: bool,
 }
 
@@ -87,7 +88,7 @@ impl Victim for LinuxFtl {
         if !core::mem::take(&mut self.unanswered) || cleaned {
             return;
         }
-        // Only a choice by erases leaves all of them to come.
+        // The counter is at its start only if the choice was by erases.
         if self.until == self.every {
             self.until = 1;
             self.by_erases -= 1;

@@ -1,8 +1,8 @@
-//! Which erase block is cleaned next.
+//! Victim policies: which erase block is cleaned next.
 //!
-//! Most policies minimise `ratio(valid pages) · wear(erases) / age`; they say what the three
-//! factors are and a [`Search`](crate::Search) finds the best block exactly, without looking at all
-//! of them. A policy that chooses otherwise implements [`Victim::choose`] itself.
+//! Most policies minimise `ratio(valid pages) · wear(erases) / age`. They state the three factors,
+//! and a [`Search`](crate::Search) finds the best block exactly, without a scan of all blocks. A
+//! policy that chooses otherwise implements [`Victim::choose`] itself.
 
 mod adaptive;
 mod cat;
@@ -39,7 +39,7 @@ pub use told::{Onlooker, Told};
 pub use weight::Weight;
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
-/// Every victim policy there is. Adding one takes its file and its line here.
+/// All victim policies. Adding one takes its file and its line here.
 pub const VICTIMS: &[VictimEntry] = &[
     greedy::ENTRY,
     cost_benefit::ENTRY,
@@ -57,7 +57,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     survival::ENTRY,
 ];
 
-/// The entry users mean by `name`.
+/// The entry with this name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static VictimEntry> {
     VICTIMS.iter().find(|entry| entry.info.is_called(name))

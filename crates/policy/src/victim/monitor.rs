@@ -2,39 +2,39 @@
 //! "Adaptive cleaning policy").
 //!
 //! **The table.** A block reference table counts the writes of each page. On a large device it
-//! holds one page of every 2^k consecutive ones, drawn by a hash, and ignores the others. The pages
-//! watched are chosen before any write is seen; given how many writes they received, uniform
-//! traffic spreads those over them evenly, so the same test is as valid of the sample as of all
-//! pages. Nothing is ever replaced. A bank has a monitor of its own, which counts the pages that go there.
+//! holds one page of every 2^k consecutive ones, drawn by a hash, and ignores the others. The
+//! sample is fixed before any write is seen. Given their number of writes, uniform traffic spreads
+//! those over the sampled pages evenly, so the test is as valid for the sample as for all pages.
+//! Entries are never replaced. Each bank has its own monitor, which counts the pages of the bank.
 //!
-//! **The test.** Of `n` writes to `m` watched pages with reference counts `r`, Pearson's
-//! `X = Σ(r − n/m)² / (n/m)` has a mean of `m − 1` and a variance of about `2(m − 1)` under uniform
-//! traffic; more than z standard deviations above the mean is locality. A sample can miss a small
-//! hot set altogether; then it receives too few writes, which a second test of the same strictness
-//! sees: `n` of `N` writes is binomial.
+//! **The test.** Of `n` writes to `m` watched pages with reference counts `r`, Pearson's `X = Σ(r −
+//! n/m)² / (n/m)` has a mean of `m − 1` and a variance of about `2(m − 1)` under uniform traffic.
+//! More than z standard deviations above the mean is locality. A sample can miss a small hot set
+//! completely. It then receives too few writes, which a second test of the same strictness detects:
+//! `n` of `N` writes is binomial.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::Lpn;
 
-/// Below this number of writes per square root of the pages, pages written twice are so few that chance
-/// passes for locality and locality for chance.
+/// Minimum number of writes per square root of the pages. With fewer, too few pages are written
+/// twice to distinguish locality from chance.
 const WRITES_PER_ROOT: f64 = 2.0;
 
 /// Counts writes and judges them.
 #[derive(Clone, Debug)]
 pub(super) struct Monitor {
-    /// The bank's pages are this far apart.
+    /// Distance between consecutive pages of the bank.
     apart: u32,
-    /// A page of every 2^`spread` is watched.
+    /// One page of every 2^`spread` is watched.
     spread: u32,
-    /// Pages watched.
+    /// Number of pages watched.
     watched: f64,
     /// Share of all pages that is watched.
     share: f64,
     /// Writes of each watched page since the last reset.
     references: Vec<u32>,
-    /// Those that are not 0.
+    /// The watched pages with a count above 0.
     touched: Vec<u32>,
     /// Writes of watched pages, and the sum of their squared counts.
     references_sum: u64,
@@ -44,7 +44,8 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Of a bank to which each page of `logical` that is this far `apart` goes, with at most `entries` in the table.
+    /// For a bank that receives every `apart`-th page of `logical`, with at most `entries` in the
+    /// table.
     pub(super) fn new(logical: u32, apart: u32, entries: u32) -> Self {
         let pages = logical.div_ceil(apart);
         let mut spread = 0;
@@ -52,7 +53,7 @@ impl Monitor {
             spread += 1;
         }
         let groups = ((u64::from(pages) + (1 << spread) - 1) >> spread) as u32;
-        // The page drawn from the last group may lie beyond the end.
+        // The page drawn from the last group may be beyond the end.
         let last = groups.saturating_sub(1);
         let beyond = u64::from(last) << spread | drawn(last, spread) >= u64::from(pages);
         let watched = groups - u32::from(groups > 0 && beyond);
@@ -69,7 +70,7 @@ impl Monitor {
         }
     }
 
-    /// The host wrote a page.
+    /// Counts a host write.
     #[inline]
     pub(super) fn wrote(&mut self, lpn: Lpn) {
         self.writes += 1;
@@ -87,8 +88,8 @@ impl Monitor {
         self.references_sum += 1;
     }
 
-    /// Whether `window` writes to watched pages were to be expected by now; on a sample also as many
-    /// as the test needs. Where all pages are watched the papers' window is taken at its word.
+    /// Whether enough was written for `window` expected writes to watched pages and, with a sample,
+    /// for the test. If all pages are watched, the paper's window is used as it is.
     pub(super) fn has_seen(&self, window: u32) -> bool {
         let needed = WRITES_PER_ROOT * libm::sqrt(self.watched);
         let least = f64::from(window).max(if self.spread > 0 { needed } else { 0.0 });
@@ -105,7 +106,8 @@ impl Monitor {
         self.deviation() <= limit && self.miss() <= limit
     }
 
-    /// Standard deviations by which the writes of watched pages vary more than uniform ones would.
+    /// Number of standard deviations by which the writes of watched pages vary more than uniform
+    /// ones would.
     fn deviation(&self) -> f64 {
         if self.references_sum == 0 || self.watched < 2.0 {
             return 0.0;
@@ -116,7 +118,7 @@ impl Monitor {
         (x - (self.watched - 1.0)) / libm::sqrt(2.0 * (self.watched - 1.0))
     }
 
-    /// Standard deviations by which the writes of watched pages are too few or too many.
+    /// Number of standard deviations by which the number of writes to watched pages is off.
     fn miss(&self) -> f64 {
         if self.spread == 0 {
             return 0.0;
@@ -126,7 +128,7 @@ impl Monitor {
         (self.references_sum as f64 - expected).abs() / libm::sqrt(variance.max(1.0))
     }
 
-    /// Begins a new window; takes as long as the last had pages.
+    /// Begins a new window; takes time in proportion to the pages of the last.
     pub(super) fn reset(&mut self) {
         for &group in &self.touched {
             self.references[group as usize] = 0;
@@ -140,7 +142,7 @@ const fn mask(spread: u32) -> u64 {
     (1 << spread) - 1
 }
 
-/// The page drawn from a group of 2^`spread`; never changes.
+/// The constant page drawn from a group of 2^`spread`.
 #[inline]
 const fn drawn(group: u32, spread: u32) -> u64 {
     let mut z = (group as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -166,7 +168,7 @@ mod tests {
         }
     }
 
-    /// Writes until a verdict is due, and gives it.
+    /// Writes until a verdict is due, and returns it.
     fn verdict(monitor: &mut Monitor, mut page: impl FnMut() -> u32) -> bool {
         while !monitor.has_seen(200) {
             monitor.wrote(Lpn(page()));
@@ -198,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_bank_that_gets_every_fourth_page_judges_by_those() {
-        // Traffic as lopsided as this is uniform for a monitor that takes it for spread over four times as many pages.
+        // A monitor that assumes four times as many pages considers even such uneven traffic
+        // uniform.
         let mut draws = Draws(3);
         let pages: Vec<u32> = (0..4000)
             .map(|i| if i % 8 == 0 { draws.below(25) } else { draws.below(250) })
@@ -235,8 +238,9 @@ mod tests {
 
     #[test]
     fn uniform_traffic_rarely_looks_local_and_local_traffic_rarely_uniform() {
-        // Pages, entries, most windows of a hundred that miss locality: all pages watched, as in the
-        // papers with blocks of 4 KiB and 1 KiB, where 200 writes are few for a verdict; and samples.
+        // Pages, entries, maximum number of windows of a hundred that miss locality: all pages
+        // watched, as in the papers with blocks of 4 KiB and 1 KiB, where 200 writes are few for a
+        // verdict; then samples.
         for (pages, entries, most_missed) in [
             (5273, 32_768, 1),
             (24_000, 32_768, 15),
@@ -267,7 +271,7 @@ mod tests {
     fn a_hot_set_that_the_sample_missed_is_noticed() {
         let mut monitor = Monitor::new(1_000_000, 1, 1024);
         let mut draws = Draws(9);
-        // The 300 pages after page 0 without those that are watched.
+        // The 300 pages after page 0, without the watched ones.
         let hot: Vec<u32> = (0..1024)
             .filter(|&p| u64::from(p) & mask(monitor.spread) != drawn(0, monitor.spread))
             .take(300)

@@ -1,4 +1,4 @@
-//! A random block with garbage: the yardstick nobody should lose to.
+//! A random block with garbage: a baseline that every policy should beat.
 
 use alloc::boxed::Box;
 
@@ -23,14 +23,14 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks a block with garbage, each with the same probability.
+/// Picks a block with garbage, all with equal probability.
 #[derive(Clone, Debug)]
 pub struct Random {
     rng: Xoshiro256PlusPlus,
 }
 
 impl Random {
-    /// One seed, one sequence of choices.
+    /// The seed determines the sequence of choices.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { rng: Xoshiro256PlusPlus::seed_from_u64(seed ^ 0x7261_6e64_6f6d) }
@@ -48,19 +48,19 @@ impl Victim for Random {
         None
     }
 
-    /// All candidates weigh the same.
+    /// All candidates have equal weight.
     fn ratio(&self, _valid: u32, _pages: u32) -> (f64, f64) {
         (1.0, 1.0)
     }
 }
 
-/// Blocks that are asked for at once.
+/// Number of blocks prefetched together.
 const AT_ONCE: usize = 16;
-/// Draws without a candidate after which the lightest serves.
+/// Number of draws without a candidate after which the lightest block is taken.
 const MISSES: u32 = 256;
 
-/// Random candidates, `count` of them; none if there is no candidate. Nearly every block is one once cleaning has
-/// begun; where so few are that drawing keeps missing, the lightest serves.
+/// `count` random candidates; none if there is no candidate. Nearly every block is a candidate once
+/// cleaning has begun. If drawing keeps missing, the lightest block is taken.
 pub(super) fn draw(
     rng: &mut Xoshiro256PlusPlus,
     blocks: &BlockView,
@@ -70,7 +70,8 @@ pub(super) fn draw(
     let Some(lightest) = blocks.lightest() else { return };
     let (mut left, mut misses) = (count, 0);
     while left > 0 {
-        // Each of them is a cache miss on a large device, and is needed: a candidate takes one draw at least.
+        // Each is a cache miss on a large device and will be needed, because a candidate takes at
+        // least one draw.
         let mut drawn = [lightest; AT_ONCE];
         let drawn = &mut drawn[..AT_ONCE.min(left as usize)];
         for block in &mut *drawn {

@@ -1,10 +1,10 @@
-//! Survival: the least `u / (1 − u)` times what the placement says a block weighs.
+//! Survival: the lowest `u / (1 − u)` times the block weight set by the placement.
 //!
-//! The placement of the same name learns how long the pages of its streams survive, and says by that what it
-//! is worth to leave a block alone. It says so when a block closes, when it comes to another half-octave
-//! of age, and when what it has learned changes; ages play no further part. So the product stands in the
-//! index, and the least is found exactly, without a search. With placements that say nothing it is
-//! greedy.
+//! The placement of the same name learns how long the pages of its streams survive, and sets the
+//! weight by what leaving a block alone is worth. It sets it when a block closes, when it enters
+//! another half-octave of age, and when the learned survival changes. Ages play no further part. So
+//! the product is in the index, and the lowest is found exactly, without a search. With placements
+//! that set no weights it is greedy.
 
 use alloc::boxed::Box;
 
@@ -24,7 +24,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, _| NoParams::read(args).map(|_| Box::new(Survival) as Box<dyn Victim>),
 };
 
-/// Picks the block that is emptiest for its weight, the lowest number among equals.
+/// Picks the block with the lowest weighted cost, the lowest number among equals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survival;
 

@@ -1,4 +1,4 @@
-//! A victim policy that somebody looks over the shoulder of.
+//! A victim policy whose choices are observed.
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
@@ -7,23 +7,24 @@ use thermocline_flash::{BlockId, Lpn};
 use super::Victim;
 use crate::{BlockView, Side, age::AgeSource};
 
-/// Receives the choices of a victim policy. It changes nothing, and a run without one does not pay for it.
+/// Receives the choices of a victim policy. It has no effect on them, and costs nothing where it is
+/// absent.
 pub trait Onlooker: Send + Sync {
-    /// `victim` chose a block of a bank, and saw these blocks; it may still be refused.
+    /// `victim` chose a block of a bank, given these blocks. The choice may still be refused.
     fn chose(&self, victim: &dyn Victim, blocks: &BlockView, chosen: BlockId, now: u64);
 
-    /// The block chosen last is cleaned, or refused.
+    /// The block chosen last is being cleaned, or was refused.
     fn answered(&self, cleaned: bool);
 }
 
-/// A victim policy with an onlooker.
+/// A victim policy with an observer.
 pub struct Told {
     victim: Box<dyn Victim>,
     onlooker: Arc<dyn Onlooker>,
 }
 
 impl Told {
-    /// The policy; its choices are the same.
+    /// Wraps a policy without changing its choices.
     #[must_use]
     pub fn new(victim: Box<dyn Victim>, onlooker: Arc<dyn Onlooker>) -> Self {
         Self { victim, onlooker }

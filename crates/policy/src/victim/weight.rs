@@ -1,8 +1,8 @@
-//! The striping paper's integer cost-benefit: a dead page weighs 1, a cold one −1, a hot one −2; the
-//! heaviest block is cleaned (§5.2, Table 3).
+//! The striping paper's integer cost-benefit: a dead page weighs 1, a cold one −1, a hot one −2,
+//! and the heaviest block is cleaned (§5.2, Table 3).
 //!
-//! The weight of a block of n pages, v of them valid and h of those hot, is n − 2v − h, so the
-//! heaviest has the least 2v + h. Hot is what the placement calls so at the moment.
+//! A block of n pages, v of them valid and h of those hot, weighs n − 2v − h, so the heaviest has
+//! the lowest 2v + h. The placement decides which pages are hot at the moment.
 
 use alloc::boxed::Box;
 
@@ -23,7 +23,7 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     build: |args, _| NoParams::read(args).map(|_| Box::new(Weight) as Box<dyn Victim>),
 };
 
-/// Picks the block with the greatest weight, the lowest number among equals.
+/// Picks the block with the highest weight, the lowest number among equals.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weight;
 

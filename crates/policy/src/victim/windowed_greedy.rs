@@ -1,5 +1,6 @@
-//! Windowed greedy: the least valid pages among the blocks opened longest ago (Hu, Eleftheriou, Haas,
-//! Iliadis, Pletka, SYSTOR 2009). Between FIFO, a window of one block, and greedy, a window of all.
+//! Windowed greedy: the fewest valid pages among the blocks opened longest ago (Hu, Eleftheriou,
+//! Haas, Iliadis, Pletka, SYSTOR 2009). It lies between FIFO, a window of one block, and greedy, a
+//! window of all.
 
 use alloc::boxed::Box;
 
@@ -32,9 +33,9 @@ pub(super) const ENTRY: VictimEntry = VictimEntry {
     },
 };
 
-/// Picks the block with the least valid pages, the lowest number among equals, of the first `window`
-/// closed blocks in the order of opening. Blocks without garbage count too; if there is no other in
-/// the window, all blocks are in it.
+/// Picks the block with the fewest valid pages, the lowest number among equals, of the first
+/// `window` closed blocks in the order of opening. Blocks without garbage count towards the window.
+/// If no other block is in it, the window is extended to all blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowedGreedy {
     /// Number of closed blocks to choose from.
@@ -46,7 +47,7 @@ impl Victim for WindowedGreedy {
         blocks.lightest_of_oldest(self.window).or_else(|| blocks.lightest())
     }
 
-    /// Among those in the window.
+    /// The cost among the blocks in the window.
     fn cost(&self, blocks: &BlockView, block: BlockId, _now: u64) -> Option<f64> {
         blocks.is_candidate(block).then(|| f64::from(blocks.block(block).valid))
     }

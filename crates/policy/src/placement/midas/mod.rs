@@ -1,33 +1,36 @@
 //! MiDAS: a chain of groups whose sizes a model chooses (Oh et al., FAST 2024).
 //!
-//! A page written by the host goes to the hot group G0 if its counter says so, else to G1. What is
-//! still valid in a victim of Gi moves to G(i+1), and in the last group to itself. The groups before
-//! the last are first-in-first-out queues of a size each; the first of them that is over its size
-//! gives the victim, and if none is, the last group does, by the victim policy. So the older data
-//! are, the further they have moved, and what dies together lies together.
+//! A host write goes to the hot group G0 if the page's counter says so, else to G1. Survivors of Gi
+//! move to G(i+1), those of the last group stay in it. The groups before the last are
+//! first-in-first-out queues, each with a size. The first of them that exceeds its size gives the
+//! victim. If none does, the last group gives it by the victim policy. So older data have moved
+//! further, and data with similar lifetimes lie together.
 //!
-//! How many groups, and of what sizes: update intervals of a sample of the pages are counted (UID).
-//! At the end of each epoch the [model] finds the sizes of least write amplification (GCS by MCAM),
-//! and they are taken if that is less than what the epoch measured. A group whose victims are not
-//! valid as predicted is merged with those behind it, and until the next epoch the merged group and
-//! three more are a chain without sizes ("naive MiDA"); so it is before the first epoch ends too.
+//! The number and sizes of the groups come from the update intervals of a sample of the pages
+//! (UID). At the end of each epoch the [model] finds the sizes with the least write amplification
+//! (GCS by MCAM). They are adopted if that is less than the epoch's measured one. A group whose
+//! victims deviate from the predicted valid share is merged with those behind it. Until the next
+//! epoch the merged group and three more form a chain without sizes ("naive MiDA"). The same holds
+//! before the first epoch ends.
 //!
 //! Our readings:
-//! * a block without garbage at the head of a queue is not copied: the block itself moves to the
-//!   next group's queue, which is the same data in the same group for nothing;
-//! * stream 0 is G1 and stream 1 is G0, for the fill goes to stream 0 and is not hot;
-//! * a group that fails to free a block in 25 victims is merged like one mispredicted: 25 victims
-//!   that the host's one write waits for and that together hold less garbage than a block;
-//! * all pages are sampled where the paper takes one in a hundred and counts the shortest intervals
-//!   once more without sampling: the few pages that take most of the writes are then neither missed
-//!   nor counted for a hundred others. With `sample` it is one page of each group of neighbours, at a
-//!   place drawn by its number, for traffic with a stride would be seen whole or not at all;
-//! * a hot filter that errs is reckoned with as it was measured, where the program stops thinking;
-//! * the hot group is merged only if more of its victims is valid than predicted, not if less is.
+//! * a block without garbage at the head of a queue is not copied. The block itself moves to the
+//!   next group's queue, which has the same effect at no cost;
+//! * stream 0 is G1 and stream 1 is G0, because the fill goes to stream 0 and is not hot;
+//! * a group that fails to free a block in 25 victims is merged like a mispredicted one: one host
+//!   write waits for these 25 victims, which together hold less garbage than a block;
+//! * all pages are sampled. The paper samples one in a hundred and counts the shortest intervals
+//!   once more without sampling. Here the few pages that take most writes are neither missed nor
+//!   counted for a hundred others. With `sample`, one page of each group of neighbours is sampled,
+//!   at a position drawn by its number, because traffic with a stride would otherwise be seen
+//!   completely or not at all;
+//! * a hot filter that errs is modelled as it was measured, where the published program stops
+//!   modelling;
+//! * the hot group is merged only if its victims hold more valid pages than predicted, not fewer.
 //!
-//! Cost: a byte a page, 4 more a sampled page, and 21 bytes a block; a search takes the same time on
-//! any device, and a change of groups a pass over all blocks: both once an epoch of four times
-//! the device. A block changes queues at most once for each group.
+//! Cost: a byte a page, 4 more a sampled page, and 21 bytes a block. A search takes the same time
+//! on any device, and a change of groups takes one pass over all blocks. Both happen once an epoch
+//! of four times the device. A block changes queues at most once for each group.
 
 use alloc::{vec, vec::Vec};
 
@@ -43,25 +46,25 @@ pub mod model;
 
 use model::{Hot, Lifetimes, MOST_GROUPS, Plan, Space};
 
-/// No group: blocks that are free, or hold read-only data.
+/// The group of blocks that are free or hold read-only data.
 const NO_GROUP: u8 = u8::MAX;
 const HOT: u8 = 0;
-/// The stream that the fill goes to.
+/// The stream of the fill.
 const FIRST: u8 = 1;
-/// Groups that the merged last one is split into while sizes are unknown.
+/// Number of groups into which the merged last group is split while sizes are unknown.
 const NAIVE: u8 = 4;
-/// A page is hot when its counter is at its greatest.
+/// A page is hot when its counter has this value, the maximum.
 const HOTTEST: u8 = 3;
-/// Valid shares may differ by this much from the predicted.
+/// Tolerated difference between measured and predicted valid shares.
 const TOLERANCE: f64 = 0.1;
-/// Victims that one write of the host may wait for without a block's worth of garbage.
+/// Maximum number of victims for one host write without a block's worth of garbage.
 const FUTILE: u32 = 25;
-/// Fewer victims of a group say nothing of its valid share.
+/// Minimum number of victims of a group for a meaningful valid share.
 const ENOUGH: u32 = 8;
-/// Steps of the histogram of intervals at most.
+/// Maximum number of steps of the interval histogram.
 const MOST_STEPS: u64 = 1 << 16;
-/// The hot filter errs too much to be used if this share of a victim is valid, or if less than
-/// this share of the writes is hot.
+/// The hot filter is too inaccurate if this share of a victim is valid, or if less than this share
+/// of the writes is hot.
 const HOT_VALID: f64 = 0.2;
 const HOT_TRAFFIC: f64 = 0.15;
 
@@ -82,46 +85,46 @@ params! {
 pub struct Midas {
     pages: u32,
     banks: u32,
-    /// Groups there are streams for.
+    /// Groups with a stream.
     groups: u8,
 
-    // What is known of pages.
+    // Per-page state.
     /// Hot counters.
     heat: Vec<u8>,
     sample: Sample,
 
-    // What is known of blocks.
+    // Per-block state.
     /// The group of each block.
     group: Vec<u8>,
-    /// Host writes before it was opened.
+    /// Number of host writes when the block was opened.
     born: Vec<u64>,
     queues: Queues,
-    /// Blocks that left their queues full and are to be readmitted to the index, by bank.
+    /// Full blocks that left their queues and must be readmitted to the index, by bank.
     leaving: Vec<Vec<BlockId>>,
-    /// The change of groups that each bank has taken part in.
+    /// The last change of groups that each bank has applied.
     settled: Vec<u32>,
-    /// Blocks that are neither free nor unusable, and those of G0 among them.
+    /// Blocks that are neither free nor unusable, and how many of them are in G0.
     live: u32,
     hot_blocks: u32,
 
-    // The groups.
-    /// The last group; those before it are queues, if it is not G1: then there are none.
+    // Groups.
+    /// The last group. The groups before it are queues; if it is G1, there are none.
     last: u8,
     /// Whether the last group is a chain without sizes.
     naive: bool,
-    /// Blocks of each queue in a bank, the open one among them.
+    /// Blocks of each queue in a bank, including the open one.
     sizes: [u32; MOST_GROUPS],
     predicted: [f64; MOST_GROUPS],
     change: u32,
-    /// The group of the victim at hand.
+    /// The group of the current victim.
     from: u8,
 
-    // What is measured.
+    // Measurements.
     writes: u64,
     epoch: Epoch,
     filter: Filter,
     check: Check,
-    /// Victims since the host's last write, and the garbage they held.
+    /// Victims since the last host write, and the garbage in them.
     futile: (u32, u64),
 }
 
@@ -129,17 +132,17 @@ pub struct Midas {
 #[derive(Clone, Debug)]
 struct Sample {
     one_in: u32,
-    /// Of each group of neighbours, the step of the sampled page's last write, or [`UNKNOWN`].
+    /// For each group of neighbours the step of the sampled page's last write, or [`UNKNOWN`].
     last: Vec<u32>,
     counts: Vec<u32>,
-    /// A step is 2 to this power of host writes.
+    /// Host writes in a step, as a power of 2.
     unit: u32,
 }
 
-/// The page holds no data, or data from who knows when.
+/// The page holds no data, or data of unknown age.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What an epoch has seen so far.
+/// Measurements of the current epoch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Epoch {
     length: u64,
@@ -149,11 +152,11 @@ struct Epoch {
     hot_writes: u64,
     hot_valid: f64,
     hot_victims: u32,
-    /// The hot group's size at each of its victims.
+    /// Sum of the hot group's size over its victims.
     hot_size: u64,
 }
 
-/// The age up to which data in G1 were hot when they died: the mean age of G0's victims.
+/// The age below which data that die in G1 count as hot: the mean age of G0's victims.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     starts: u64,
@@ -163,7 +166,7 @@ struct Filter {
     victims: u64,
 }
 
-/// The comparison of measured and predicted valid shares.
+/// Measured valid shares, to compare with the predicted ones.
 #[derive(Clone, Copy, Debug)]
 struct Check {
     from: u64,
@@ -182,7 +185,7 @@ impl Check {
 }
 
 impl Sample {
-    /// The place in the sample of a page, if it is in it.
+    /// The index of a page in the sample, if it is sampled.
     #[inline(always)]
     fn of(&self, lpn: Lpn) -> Option<usize> {
         if self.one_in == 1 {
@@ -208,7 +211,7 @@ impl Sample {
     }
 }
 
-/// The stream of a group, and the group of a stream.
+/// Converts a group to its stream, and a stream to its group.
 #[inline(always)]
 const fn swapped(group: u8) -> u8 {
     match group {
@@ -242,7 +245,7 @@ impl Midas {
         let pages = context.pages_per_block.max(1);
         let banks = context.banks.max(1);
         let epoch = (p.epoch * f64::from(logical)) as u64;
-        // A quarter of a block, but no more than so many steps.
+        // A quarter of a block, larger if the epoch would otherwise have too many steps.
         let unit = u64::from(pages / 4).max(1).max(epoch.div_ceil(MOST_STEPS));
         let unit = unit.next_power_of_two().ilog2();
         let steps = (epoch >> unit).max(1) as usize + 1;
@@ -271,7 +274,7 @@ impl Midas {
             change: 0,
             from: NO_GROUP,
             writes: 0,
-            // The first lap only writes what lay there in the order of the fill.
+            // The first pass only rewrites the fill in its order, so it is not measured.
             epoch: Epoch { length: epoch, ends: epoch + u64::from(logical), ..Epoch::default() },
             filter: Filter {
                 starts: u64::from(logical),
@@ -285,15 +288,16 @@ impl Midas {
         })
     }
 
-    /// The sizes in blocks of the groups before the last, G0 first; none before the model has spoken.
+    /// The sizes in blocks of the groups before the last, G0 first; empty before the first model
+    /// run.
     #[must_use]
     pub fn sizes(&self) -> &[u32] {
         &self.sizes[..if self.has_queues() { usize::from(self.last) } else { 0 }]
     }
 
-    /// Takes other sizes, G0 first, as if the model had found them; what the others leave belongs to
-    /// one more group. Sizes count a bank's blocks. Sizes for more groups than there are, or for none
-    /// beside G0, are not taken.
+    /// Sets sizes, G0 first, as if the model had found them. The remaining blocks form one more
+    /// group. Sizes count blocks of a bank. Sizes for too many groups, or for G0 alone, are
+    /// ignored.
     pub fn take(&mut self, sizes: &[u32]) {
         if (2..usize::from(self.groups)).contains(&sizes.len()) {
             self.sizes = [0; MOST_GROUPS];
@@ -321,19 +325,19 @@ impl Midas {
         bank * u32::from(self.groups) + u32::from(group)
     }
 
-    /// Blocks of a queue and its open one.
+    /// Blocks of a queue, including its open one.
     fn size(&self, bank: u32, group: u8) -> u32 {
         self.queues.len(self.queue(bank, group)) + 1
     }
 
-    /// The stream of the survivors of the victim at hand.
+    /// The stream for the survivors of the current victim.
     #[inline(always)]
     fn survivor_stream(&self) -> u8 {
         let to = if self.from == NO_GROUP { FIRST } else { self.from + 1 };
         swapped(to.min(self.top()))
     }
 
-    /// What their hot counters lose.
+    /// How much the hot counters of the survivors are reduced.
     #[inline(always)]
     const fn cooler(&self) -> u8 {
         match self.from {
@@ -343,7 +347,7 @@ impl Midas {
         }
     }
 
-    /// Lets the bank take part in a change of groups.
+    /// Applies a change of groups to a bank.
     fn settle(&mut self, bank: u32, blocks: &BlockView) {
         if core::mem::replace(&mut self.settled[bank as usize], self.change) == self.change {
             return;
@@ -367,7 +371,7 @@ impl Midas {
         }
     }
 
-    /// A full block goes over to the last group as it is.
+    /// Moves a full block to the last group without copying.
     fn leave(&mut self, bank: u32, block: BlockId, blocks: &BlockView) {
         self.regroup(block, self.last);
         self.queues.remove(block);
@@ -376,7 +380,7 @@ impl Midas {
         }
     }
 
-    /// The next block that is to be readmitted: exactly the full blocks in queues are set aside.
+    /// The next block to readmit. Exactly the full blocks in queues are set aside.
     fn readmitted(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         while let Some(block) = self.leaving[bank as usize].pop() {
             if blocks.block(block).state == State::Aside && self.queues.of(block).is_none() {
@@ -386,13 +390,13 @@ impl Midas {
         None
     }
 
-    /// The oldest block with garbage of the first group that is over its size.
+    /// The oldest block with garbage of the first group that exceeds its size.
     fn oversized(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         for group in 0..self.last {
             while self.is_queue(group) && self.size(bank, group) > self.sizes[usize::from(group)] {
                 match self.head(bank, group, blocks) {
                     Some(block) => return Some(block),
-                    // A queue of an open block only is as small as can be.
+                    // A queue with only its open block cannot shrink.
                     None if self.queues.len(self.queue(bank, group)) == 0 => break,
                     None => {}
                 }
@@ -401,7 +405,7 @@ impl Midas {
         None
     }
 
-    /// A block changes groups; the group it was in.
+    /// Moves a block to another group; returns its previous group.
     fn regroup(&mut self, block: BlockId, group: u8) -> u8 {
         let before = core::mem::replace(&mut self.group[block.index()], group);
         if before == HOT {
@@ -413,7 +417,8 @@ impl Midas {
         before
     }
 
-    /// The oldest block of a queue, if it has garbage; if not, it moves on to the next group.
+    /// The oldest block of a queue, if it has garbage. Otherwise that block moves to the next
+    /// group.
     fn head(&mut self, bank: u32, group: u8, blocks: &BlockView) -> Option<BlockId> {
         let block = self.queues.oldest(self.queue(bank, group), blocks)?;
         if blocks.has_garbage(block) {
@@ -429,7 +434,7 @@ impl Midas {
         None
     }
 
-    /// A block of a group was collected.
+    /// Counts a collected block of a group.
     fn count(&mut self, group: u8, valid: f64) {
         let check = &mut self.check;
         if (check.from..check.until).contains(&self.writes) {
@@ -438,7 +443,7 @@ impl Midas {
         }
     }
 
-    /// The groups from `group` on become one, a chain without sizes.
+    /// Merges the groups from `group` on into a chain without sizes.
     fn merge(&mut self, group: u8) {
         self.last = group.clamp(FIRST, self.last);
         self.naive = true;
@@ -446,7 +451,7 @@ impl Midas {
         self.change += 1;
     }
 
-    /// Merges the first group whose victims are not as the model predicted.
+    /// Merges the first group whose victims deviate from the model.
     fn compare(&mut self) {
         let check = core::mem::replace(&mut self.check, Check::NONE);
         if !self.has_queues() {
@@ -457,7 +462,7 @@ impl Midas {
             let at = usize::from(group);
             let (victims, sum) = (check.victims[at], check.valid[at]);
             let off = sum / f64::from(victims.max(1)) - self.predicted[at];
-            // A hot group better than measured in the epoch does no harm.
+            // A hot group that does better than measured in the epoch does no harm.
             let least = if group == HOT { -1.0 } else { -TOLERANCE };
             if victims >= ENOUGH && !(least..=TOLERANCE).contains(&off) {
                 return self.merge(group);
@@ -465,7 +470,7 @@ impl Midas {
         }
     }
 
-    /// An epoch is over: is there a better configuration?
+    /// Ends an epoch and adopts a better configuration if there is one.
     #[cold]
     fn end_epoch(&mut self, mapped: u32) {
         let epoch = self.epoch;
@@ -592,7 +597,7 @@ impl OwnVictims for Midas {
         }
     }
 
-    /// The last group has no garbage: the coldest queue that has.
+    /// If the last group has no garbage, the coldest queue that has gives the victim.
     fn fallback(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
         for group in (0..self.last).rev() {
             while self.is_queue(group) && self.queues.len(self.queue(bank, group)) > 0 {

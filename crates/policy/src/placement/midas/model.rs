@@ -1,62 +1,62 @@
-//! MCAM and GCS: what write amplification a chain of groups will have, and which sizes are best.
+//! MCAM and GCS: the write amplification of a chain of groups, and the best sizes.
 //!
-//! What is known is how long data live: the distribution of the intervals between two writes of a
-//! page, in page writes of the host. From it follow, with `S(t)` the share of writes whose data
-//! live longer than `t`:
+//! The input is the lifetime of data: the distribution of the intervals between two writes of a
+//! page, in host page writes. Let `S(t)` be the share of writes whose data live longer than `t`.
+//! Then:
 //!
-//! * a queue of `s` blocks into which `a` blocks flow for each block the host writes holds a block
-//!   for `T = (s − ½)/a` blocks written, and `v = S(p + T)/S(p)` of what flowed in at the age `p` is
-//!   still valid at its end; `a·v` flows on to the next group at the age `p + T`;
-//! * a hot group whose blocks are collected at the age `U` catches a part of the data that die
-//!   before `U`; in `S` as the other groups see it, deaths before `U` are fewer by that part;
-//! * the last group holds the valid pages that are nowhere else, and collects them for ever. Its
-//!   write amplification `A` is that of Desnoyers (2014) for a share `f` of hot pages which take a
-//!   share `r` of the writes, with `op` physical over valid pages:
-//!   `A = 1 + r/(e^{r·op/(f·A)} − 1) + (1 − r)/(e^{(1−r)·op/((1−f)·A)} − 1)`, and `v = 1 − 1/A`;
-//! * the flows between the groups are a Markov chain, whose steady state is the sum in [`waf`]: where
-//!   the published program takes 2000 steps to come near it, a chain without branches needs none.
+//! * a queue of `s` blocks that receives `a` blocks for each block the host writes holds a block
+//!   for `T = (s − ½)/a` blocks written. Of the data that entered at age `p`, `v = S(p + T)/S(p)`
+//!   is still valid at its end. `a·v` flows on to the next group at age `p + T`;
+//! * a hot group whose blocks are collected at age `U` catches a part of the data that die before
+//!   `U`. In the `S` that the other groups see, deaths before `U` are reduced by that part;
+//! * the last group holds the valid pages that are nowhere else, and collects them repeatedly. Its
+//!   write amplification `A` is that of Desnoyers (2014) for a share `f` of hot pages that take a
+//!   share `r` of the writes, with `op` physical over valid pages: `A = 1 + r/(e^{r·op/(f·A)} − 1)
+//!   + (1 − r)/(e^{(1−r)·op/((1−f)·A)} − 1)`, and `v = 1 − 1/A`;
+//! * the flows between the groups are a Markov chain. Its steady state is the sum in [`waf`]. The
+//!   published program approximates it in 2000 steps; a chain without branches needs none.
 //!
-//! Deviations from the program, each because more is known here: intervals are exact, so the
-//! shortest need no second measurement; stamps outlive the epoch, so long intervals need no
-//! correction for what the epoch cut off; the share of hot pages counts against the valid pages of
-//! the group and not only against those that were written; and the program lets all data that are not
-//! hot enter G1 at the age `U`, as if the hot group took all that die young, where here it takes as
-//! much of them as it was seen to take, and the others enter G1 when they are written.
+//! Deviations from the program, each because more is known here. Intervals are exact, so the
+//! shortest need no second measurement. Stamps outlive the epoch, so long intervals need no
+//! correction for its end. The share of hot pages is relative to the valid pages of the group, not
+//! only to those that were written. The program lets all data that are not hot enter G1 at age `U`,
+//! as if the hot group took all data that die young. Here the hot group takes its measured part of
+//! them, and the others enter G1 when written.
 
 use alloc::{vec, vec::Vec};
 
-/// Groups of the chain at most, the hot one among them.
+/// Maximum number of groups of the chain, including the hot one.
 pub const MOST_GROUPS: usize = 10;
 
-/// Data that live up to this part of the mean in the last group are hot there.
+/// Data in the last group are hot if they live at most this part of the mean.
 const HOT_LIFE: f64 = 0.7;
-/// Sizes that are tried for the hot group.
+/// Number of sizes tried for the hot group.
 const HOT_SIZES: u32 = 30;
 /// Sizes of a group are tried in steps of this part of the device, so that a search takes the same
 /// time on all devices.
 const STEPS: u32 = 256;
-/// Rounds in which sizes are refined.
+/// Number of refinement rounds.
 const ROUNDS: u32 = 4;
-/// A hot group of one more block must pay by this much at first.
+/// Required gain, initially, for one more block in the hot group.
 const HOT_GAIN: f64 = 0.05;
 
-/// How long data live: writes counted by the interval to the page's next write.
+/// Lifetimes of data: writes counted by the interval to the page's next write.
 #[derive(Clone, Debug)]
 pub struct Lifetimes {
-    /// Page writes of the host that a step of time takes.
+    /// Host page writes in a time step.
     unit: f64,
     /// Share of the writes whose data live longer than this number of steps.
     survival: Vec<f64>,
-    /// Its integral, in steps.
+    /// Integral of `survival`, in steps.
     lived: Vec<f64>,
-    /// Pages that hold data of a life of at most this number of steps, for each page write of the host
-    /// in a step: the sum of shares times lives.
+    /// Pages that hold data with a lifetime of at most this number of steps, for each host page
+    /// write in a step: the sum of shares times lifetimes.
     held: Vec<f64>,
 }
 
 impl Lifetimes {
-    /// From the number of writes by whole steps of `unit` page writes; the last number counts data
-    /// that live longer than all the others, perhaps for ever. `None` where nothing was counted.
+    /// From the number of writes by whole steps of `unit` page writes. The last number counts data
+    /// that live longer than all others, possibly for ever. `None` if nothing was counted.
     #[must_use]
     pub fn new(counts: &[u32], unit: u32) -> Option<Self> {
         let total: u64 = counts.iter().map(|&n| u64::from(n)).sum();
@@ -78,7 +78,7 @@ impl Lifetimes {
         Some(Self { unit: f64::from(unit), survival, lived, held })
     }
 
-    /// The time, in page writes, up to which lives are distinguished.
+    /// The longest lifetime that is resolved, in page writes.
     #[must_use]
     pub fn window(&self) -> f64 {
         (self.survival.len() - 1) as f64 * self.unit
@@ -104,7 +104,7 @@ impl Lifetimes {
         self.at(&self.lived, time) * self.unit
     }
 
-    /// Pages that hold data which live at most `time` page writes.
+    /// Pages that hold data with a lifetime of at most `time` page writes.
     fn held(&self, time: f64) -> f64 {
         self.at(&self.held, time) * self.unit
     }
@@ -124,9 +124,9 @@ pub struct Space {
 /// The hot group.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hot {
-    /// Its blocks.
+    /// Blocks of the group.
     pub size: u32,
-    /// Share of the host's writes that go there.
+    /// Share of host writes that go to the group.
     pub traffic: f64,
     /// Valid share of its victims.
     pub valid: f64,
@@ -135,7 +135,7 @@ pub struct Hot {
 }
 
 impl Hot {
-    /// As it was measured: for a hot filter that errs too much to be reckoned with.
+    /// The group as measured, for a hot filter that is too inaccurate to model.
     #[must_use]
     pub fn measured(size: f64, traffic: f64, valid: f64, pages: u32) -> Self {
         if traffic < 1e-3 || size < 0.5 {
@@ -146,14 +146,14 @@ impl Hot {
     }
 }
 
-/// Sizes of the groups and what comes of them.
+/// Sizes of the groups and the predicted result.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The hot group, which comes before the others.
+    /// The hot group, which precedes the others.
     pub hot: Hot,
     /// Number of the other groups.
     pub groups: usize,
-    /// Their sizes in blocks; the last has what the others leave.
+    /// Their sizes in blocks. The last group has the remaining blocks.
     pub sizes: [u32; MOST_GROUPS],
     /// The valid share of their victims.
     pub valid: [f64; MOST_GROUPS],
@@ -163,7 +163,7 @@ pub struct Plan {
 
 /// The write amplification of a group that collects its own survivors, first in, first out, with
 /// `op` physical over valid pages, where a share `f` of the pages takes a share `r` of the writes
-/// (Desnoyers 2014). Infinite where there is no spare space.
+/// (Desnoyers 2014). Infinite without spare space.
 #[must_use]
 pub fn hot_cold(op: f64, r: f64, f: f64) -> f64 {
     if op <= 1.0 {
@@ -187,8 +187,9 @@ pub fn hot_cold(op: f64, r: f64, f: f64) -> f64 {
     0.5 * (low + high)
 }
 
-/// The write amplification of a chain: what the host writes goes to the hot group or to the first
-/// of the others, `valid` of a victim to the next, and of the last to itself.
+/// The write amplification of a chain. Host writes go to the hot group or to the first of the
+/// others. The `valid` share of a victim moves to the next group, and that of the last group stays
+/// in it.
 #[must_use]
 pub fn waf(hot: &Hot, valid: &[f64]) -> f64 {
     let mut copies = hot.traffic * hot.valid;
@@ -201,8 +202,8 @@ pub fn waf(hot: &Hot, valid: &[f64]) -> f64 {
     1.0 + copies + inflow * last / (1.0 - last)
 }
 
-/// What becomes of the groups G1 … Gn of these sizes behind a hot group; `None` where the model does
-/// not tell: blocks would lie longer in queues than lives were measured, or the last group has no
+/// Predicts the groups G1 … Gn of these sizes behind a hot group. `None` where the model does not
+/// apply: blocks would stay in queues longer than the measured lifetimes, or the last group has no
 /// room.
 #[must_use]
 pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Option<Plan> {
@@ -215,11 +216,11 @@ pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Opt
         valid: [0.0; MOST_GROUPS],
         waf: 0.0,
     };
-    // Of the data that die before `until`, the hot group catches this part.
+    // The part of the data that die before `until` and are caught by the hot group.
     let until = hot.until;
     let died = 1.0 - lives.survival(until);
     let caught = if died > 0.0 { (hot.traffic * (1.0 - hot.valid) / died).min(1.0) } else { 0.0 };
-    // What is left to the others, by age: the flow into each of them.
+    // Data left to the other groups, by age: the flow into each of them.
     let alive = |age: f64| {
         let spared = lives.survival(age.min(until)) - lives.survival(until);
         lives.survival(age) - caught * spared
@@ -238,8 +239,8 @@ pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Opt
         plan.sizes[i] = size;
         age = end;
     }
-    // Valid pages that are not in the last group: those younger than `age`, and hot ones if that
-    // is younger than the hot group's victims.
+    // Valid pages outside the last group: those younger than `age`, and hot ones if `age` is
+    // younger than the hot group's victims.
     let elder = until.max(age);
     let hot_elder =
         caught * (lives.lived(elder) - lives.lived(age) - (elder - age) * lives.survival(until));
@@ -259,8 +260,8 @@ pub fn predict(lives: &Lifetimes, space: &Space, hot: Hot, sizes: &[u32]) -> Opt
     plan.waf.is_finite().then_some(plan)
 }
 
-/// Of the data that reach the age `age`: the share of writes that are hot there, and their share of
-/// the `held` pages of the group. `None` where they die no more: all are alike then.
+/// Of the data that reach age `age`: the share of writes that are hot in the last group, and their
+/// share of its `held` pages. `None` if they no longer die, because then all are alike.
 fn shares(lives: &Lifetimes, age: f64, held: f64) -> Option<(f64, f64)> {
     let end = lives.window();
     let writes = lives.survival(age) - lives.survival(end);
@@ -277,10 +278,10 @@ fn shares(lives: &Lifetimes, age: f64, held: f64) -> Option<(f64, f64)> {
     (r > f && f > 0.0 && r < 1.0).then_some((r, f))
 }
 
-/// GCS: the sizes of least write amplification found by adding one group after another and refining
-/// them in turn; at most `most` groups beside the hot one. `hot` is the hot group as measured. Where
-/// its filter is `good`, other sizes are thought of, which catch the same part of the data that die
-/// in their time.
+/// GCS: the sizes with the least write amplification, found by adding one group after another and
+/// then refining them in turn; at most `most` groups beside the hot one. `hot` is the hot group as
+/// measured. If its filter is `good`, other sizes of it are tried, with the same caught part of the
+/// data that die in their time.
 #[must_use]
 pub fn search(lives: &Lifetimes, space: &Space, hot: Hot, good: bool, most: usize) -> Option<Plan> {
     let died = 1.0 - lives.survival(hot.until);
@@ -314,18 +315,18 @@ struct Sizing<'a> {
     space: &'a Space,
     /// The hot group as measured.
     hot: Hot,
-    /// The part it catches of the data that die in its time.
+    /// The caught part of the data that die in its time.
     caught: f64,
-    /// Whether other sizes of it are worth a thought.
+    /// Whether other sizes of it are tried.
     good: bool,
-    /// Blocks between the sizes that are tried.
+    /// Step between the sizes tried, in blocks.
     step: u32,
-    /// The last group keeps a part of the device, as in the program.
+    /// Minimum size of the last group, as in the published program.
     least_last: u32,
 }
 
 impl Sizing<'_> {
-    /// The hot group and one more.
+    /// The hot group and one other.
     fn hot_group(&self) -> Option<Plan> {
         let alone = |hot: Hot| {
             let last = self.space.blocks.checked_sub(hot.size)?;
@@ -349,7 +350,7 @@ impl Sizing<'_> {
         of_size(self.lives, self.space, size, self.caught, self.hot.valid)
     }
 
-    /// Adds one group after another, each at the size that is best behind those before it.
+    /// Adds one group after another, each with the best size behind those before it.
     fn grow(&self, mut best: Plan, most: usize) -> Plan {
         let mut grown = best;
         while grown.groups < most {
@@ -376,7 +377,7 @@ impl Sizing<'_> {
         best
     }
 
-    /// Other sizes of the hot group, at the cost of the last one.
+    /// Tries other sizes of the hot group at the expense of the last group.
     fn refine_hot_group(&self, best: &mut Plan) {
         let base = *best;
         let last = base.groups - 1;
@@ -395,7 +396,7 @@ impl Sizing<'_> {
         }
     }
 
-    /// Other sizes of each group in turn, at the cost of the last one.
+    /// Tries other sizes of each group in turn at the expense of the last group.
     fn refine_groups(&self, best: &mut Plan) {
         for i in 0..best.groups - 1 {
             let base = *best;
@@ -416,14 +417,14 @@ impl Sizing<'_> {
     }
 }
 
-/// A hot group of `size` blocks that catches the part `caught` of the data which die in its time, and
-/// as many more that do not as leaves a share `valid` of its victims.
+/// A hot group of `size` blocks that catches the part `caught` of the data that die in its time,
+/// plus as many longer-lived data as leave a share `valid` of its victims.
 fn of_size(lives: &Lifetimes, space: &Space, size: u32, caught: f64, valid: f64) -> Hot {
     if size == 0 {
         return Hot::default();
     }
     let steps = lives.survival.len();
-    // Blocks written to the group until its first is collected: rising with time.
+    // Blocks written to the group until its first is collected; increases with time.
     let taken = |step: usize| caught * (1.0 - lives.survival[step]) / (1.0 - valid);
     let filled = |step: usize| step as f64 * lives.unit / f64::from(space.pages) * taken(step);
     let (mut low, mut high) = (0, steps - 1);

@@ -1,26 +1,27 @@
-//! Ages in page writes of the host: their logarithms, and the bins that survival is counted in.
+//! Ages in host page writes: their logarithms, and the bins in which survival is counted.
 //!
-//! A bin is half an octave wide, from `2ⁿ` to `1.5 · 2ⁿ` or from there to `2ⁿ⁺¹`. The first one begins at 0
-//! and holds all ages up to one and a half blocks of writes: a block cannot be filled sooner.
+//! A bin is half an octave wide, from `2ⁿ` to `1.5 · 2ⁿ` or from there to `2ⁿ⁺¹`. The first one
+//! begins at 0 and holds all ages up to one and a half blocks of writes, because no block fills
+//! faster.
 
-/// Bins at most: twenty octaves from a block on.
+/// Number of bins: twenty octaves from a block on.
 pub(super) const BINS: usize = 40;
 
 /// An octave in the units of [`log2`].
 pub(super) const OCTAVE: u32 = 256;
 
-/// The logarithm to the base 2 in 256ths of an octave. It runs straight between powers of 2, so it is up to
-/// 0.09 of an octave less than it should be; it never falls as `x` rises, and nothing more is asked of it.
+/// The base-2 logarithm in 256ths of an octave, linear between powers of 2. It is up to 0.09 of an
+/// octave too small, but monotone, which is sufficient.
 #[inline(always)]
 pub(super) const fn log2(x: u64) -> u32 {
     let x = if x == 0 { 1 } else { x };
     let octave = x.ilog2();
-    // The leading bit goes to bit 63, and out.
+    // Shifts the leading bit to bit 63 and then out.
     let mantissa = (x << (63 - octave)) << 1;
     octave * OCTAVE + (mantissa >> 56) as u32
 }
 
-/// Where bins begin.
+/// The limits of the bins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bins {
     /// Half-octaves below the first bin.
@@ -28,12 +29,12 @@ pub(super) struct Bins {
 }
 
 impl Bins {
-    /// For blocks with this number of pages.
+    /// The bins for blocks with this number of pages.
     pub(super) fn new(pages_per_block: u32) -> Self {
         Self { base: 2 * pages_per_block.max(1).ilog2() }
     }
 
-    /// The first age of a bin; that of bin [`BINS`] ends the last one.
+    /// The first age of a bin. That of bin [`BINS`] is the end of the last one.
     #[inline(always)]
     pub(super) const fn start(self, bin: usize) -> u64 {
         if bin == 0 {
@@ -43,13 +44,13 @@ impl Bins {
         ((2 + (half_octaves & 1)) as u64) << (half_octaves / 2) >> 1
     }
 
-    /// How many ages a bin has.
+    /// Number of ages in a bin.
     #[inline(always)]
     pub(super) const fn width(self, bin: usize) -> u64 {
         self.start(bin + 1) - self.start(bin)
     }
 
-    /// The logarithm of the age that stands for a bin, in octaves.
+    /// The logarithm of a bin's representative age, in octaves.
     pub(super) fn log2_age(self, bin: usize) -> f64 {
         f64::from(self.base + bin as u32) / 2.0
     }

@@ -1,9 +1,9 @@
-//! Full blocks by age: those of a bank in the order in which they closed, and where each bin begins.
+//! Full blocks by age: those of a bank in the order they closed, and the start of each bin.
 //!
-//! The oldest block of a bin becomes the youngest of the next one. So the order stays as it is, and only
-//! the bounds of the two bins move: a block that comes of age touches itself and the one behind it.
+//! The oldest block of a bin becomes the youngest of the next one. The order does not change, only
+//! the bounds of the two bins. So a block that changes bins touches only itself and its successor.
 //!
-//! Memory: 64 bytes a block, a line of the cache.
+//! Memory: 64 bytes a block, one cache line.
 
 use alloc::{vec, vec::Vec};
 use core::ops::{Index, IndexMut};
@@ -12,27 +12,27 @@ use thermocline_flash::{BlockId, prefetch};
 
 use super::ages::{BINS, Bins};
 
-/// The bin of blocks that closed since the last choice: what is valid in them has not been counted.
+/// The bin of blocks that closed since the last choice. Their valid pages have not been counted.
 pub(super) const CLOSED: u8 = BINS as u8;
 /// The bin of blocks that are not full.
 pub(super) const NOWHERE: u8 = CLOSED + 1;
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// What is known of a full block.
+/// State of a full block.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Block {
-    /// When its first and its last page were written; both the mean where it has survivors.
+    /// Time of the first and the last page write. Both are the mean if the block has survivors.
     pub first: u64,
     pub last: u64,
     pub closed: u64,
     /// Its factor in the index.
     pub weight: f64,
-    /// When it was looked at last, and how many valid pages it had.
+    /// Time of the last observation, and the number of valid pages then.
     pub looked: u64,
     pub valid: u32,
-    /// Those that closed before and after it.
+    /// The blocks that closed before and after it.
     older: u32,
     younger: u32,
     pub bin: u8,
@@ -44,7 +44,7 @@ pub(super) struct Block {
 struct Bank {
     /// The oldest block of each bin.
     fronts: [u32; BINS + 1],
-    /// When it leaves the bin; [`CLOSED`] is left at the next choice.
+    /// When that block leaves the bin. [`CLOSED`] is emptied at the next choice.
     due: [u64; BINS],
     youngest: u32,
 }
@@ -98,21 +98,21 @@ impl Blocks {
         (front != NONE).then_some(BlockId(front))
     }
 
-    /// When the oldest block of each bin leaves it; never, where there is none.
+    /// When the oldest block of each bin leaves it; the maximum if the bin is empty.
     #[inline(always)]
     pub(super) fn due(&self, bank: u32) -> &[u64; BINS] {
         &self.banks[bank as usize].due
     }
 
-    /// Asks for the cache line of the block that closed after this one.
+    /// Prefetches the block that closed after this one.
     #[inline(always)]
     pub(super) fn prefetch_younger(&self, block: BlockId) {
         prefetch(&self.blocks, self[block].younger as usize);
     }
 
-    /// A block that is in no bin becomes the youngest of one.
+    /// Makes a block without a bin the youngest of one.
     pub(super) fn push(&mut self, bank: u32, bin: u8, block: BlockId) {
-        // Later bins hold older blocks; those that have just closed are the youngest of all.
+        // Later bins hold older blocks. Blocks that have just closed are the youngest.
         let own = &self.banks[bank as usize];
         let younger = if bin == CLOSED {
             NONE
@@ -140,7 +140,7 @@ impl Blocks {
         }
     }
 
-    /// The oldest block of a bin becomes the youngest of the next one.
+    /// Moves the oldest block of a bin to the next bin, as its youngest.
     #[inline(always)]
     pub(super) fn advance(&mut self, bank: u32, block: BlockId) {
         let own = &mut self.blocks[block.index()];
@@ -153,7 +153,7 @@ impl Blocks {
         }
     }
 
-    /// A block is no full one any more, if it was.
+    /// Removes a block that is no longer full, if it was.
     pub(super) fn remove(&mut self, bank: u32, block: BlockId) {
         let Block { older, younger, bin, .. } = self[block];
         if bin == NOWHERE {
@@ -172,7 +172,7 @@ impl Blocks {
         }
     }
 
-    /// A block's data moved to another: it becomes the youngest of their bin.
+    /// Wear levelling moved a block's data to another, which becomes the youngest of their bin.
     pub(super) fn replace(&mut self, bank: u32, old: BlockId, new: BlockId) {
         let own = self[old];
         self.remove(bank, old);
@@ -183,7 +183,7 @@ impl Blocks {
         }
     }
 
-    /// The oldest block left a bin: the one that closed after it is the oldest, if it is in the same bin.
+    /// After the oldest block left a bin, makes the next one the oldest, if it is in the same bin.
     #[inline(always)]
     fn succeed(&mut self, bank: u32, bin: u8, younger: u32) {
         let is_in_bin = self.blocks.get(younger as usize).is_some_and(|block| block.bin == bin);
@@ -223,7 +223,7 @@ mod tests {
             let bin = blocks[block].bin;
             match draw >> 61 {
                 _ if bin == NOWHERE => {
-                    // One block in eight takes the place of another, in any bin.
+                    // One block in eight replaces another, in any bin.
                     let bin = if draw >> 61 == 0 { (draw >> 40) as u8 % 12 } else { CLOSED };
                     blocks[block].closed = step;
                     blocks.push(bank, bin, block);

@@ -1,32 +1,32 @@
-//! Streams that share out values among themselves: each has a centre, a page joins the nearest, and the
-//! centre moves a little towards it.
+//! Streams that partition a range of values: each has a centre, a page joins the nearest, and the
+//! centre moves slightly towards the page.
 //!
-//! Centres never pass one another: a page between two of them moves the nearer one. Not all streams need be in use: those
-//! that are have numbers spread evenly over all.
+//! Centres never pass one another, because a page between two of them moves the nearer one. Not all
+//! streams need to be in use. The numbers of those in use are spread evenly over all.
 
 use alloc::vec::Vec;
 
 use super::ages::OCTAVE;
 
-/// A centre moves by one part in 2 to this power.
+/// A page moves a centre by this part of the distance, as a negative power of 2.
 const DAMPING: u32 = 7;
-/// Fractions of the unit that centres are kept in, as a power of 2: a step is less than a unit.
+/// Fraction bits of the centres, because one step is less than a unit.
 const FRACTION: u32 = 12;
 
-/// The centres of the streams that are in use in fractions, the least first.
+/// The centres of the streams in use, as fixed-point numbers, ascending.
 #[derive(Clone, Debug)]
 pub(super) struct Centres {
     centres: Vec<i64>,
-    /// The number of each one's stream.
+    /// The stream number of each centre.
     streams: Vec<u8>,
-    /// Streams at most.
+    /// Maximum number of streams.
     most: u8,
-    /// Those in use, as bits.
+    /// Streams in use, as bits.
     used: u32,
 }
 
 impl Centres {
-    /// `count` centres, spread evenly over values between `least` and `most`, of as many streams as there may be.
+    /// `count` centres spread evenly between `least` and `most`, for a maximum of `of` streams.
     pub(super) fn new(count: u8, of: u8, least: u32, most: u32) -> Self {
         let (least, most, n) = (i64::from(least), i64::from(most), i64::from(count));
         let centre = |i| (least + (most - least) * (2 * i + 1) / (2 * n)) << FRACTION;
@@ -40,15 +40,16 @@ impl Centres {
         all
     }
 
-    /// Gives the centres the numbers of streams: the first has the first.
+    /// Assigns stream numbers to the centres. The first has stream 0.
     fn number(&mut self) {
         let (count, of) = (self.centres.len(), usize::from(self.most));
         self.streams = (0..count).map(|i| (i * of / count) as u8).collect();
         self.used = self.streams.iter().fold(0, |used, stream| used | 1 << stream);
     }
 
-    /// Another number of streams is in use: the new centres divide the range as the old ones did, at their ends as they
-    /// did near them. A single one is taken to have neighbours an octave away.
+    /// Changes the number of streams in use. The new centres interpolate the old ones, and
+    /// extrapolate at the ends with the nearest slope. A single centre is assumed to have
+    /// neighbours an octave away.
     pub(super) fn resize(&mut self, count: u8) {
         let (mut old, count) = (self.centres.clone(), i64::from(count.clamp(1, self.most)));
         if let [only] = old[..] {
@@ -57,7 +58,8 @@ impl Centres {
         }
         let had = old.len() as i64;
         let at = |i: i64| {
-            // Old centre n is at 2n + 1 of 2 · had; places are counted from the first one, 512 from each to the next.
+            // Old centre n is at 2n + 1 of 2 · had. Positions count from the first one, with 512
+            // between neighbours.
             let place = (2 * i + 1) * had * 256 / count - 256;
             let before = place.div_euclid(512).clamp(0, had - 2);
             let (left, right) = (old[before as usize], old[before as usize + 1]);
@@ -67,7 +69,7 @@ impl Centres {
         self.number();
     }
 
-    /// So many pages of this value join the nearest; returns its stream.
+    /// Adds a number of pages of this value to the nearest centre; returns its stream.
     #[inline(always)]
     pub(super) fn join(&mut self, value: u32, pages: u32) -> u8 {
         let value = i64::from(value) << FRACTION;
@@ -85,12 +87,12 @@ impl Centres {
         self.streams[nearest]
     }
 
-    /// How many streams are in use.
+    /// Number of streams in use.
     pub(super) fn len(&self) -> u8 {
         self.centres.len() as u8
     }
 
-    /// Streams, in use or not.
+    /// Number of streams, in use or not.
     pub(super) const fn most(&self) -> u8 {
         self.most
     }

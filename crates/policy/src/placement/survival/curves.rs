@@ -1,42 +1,45 @@
-//! How long pages of a stream survive, counted as insurers do, and what follows for its blocks.
+//! Survival of a stream's pages, estimated like a life table, and the block weights that follow.
 //!
-//! A block that is looked at adds to the bin of its age what it lost since the last look, its *deaths*, and
-//! for how long its pages were at risk meanwhile, its *exposure*, in lengths of the bin. It may be looked at whenever
-//! that suits, and is when it comes of age, when it is cleaned, and now and then between. Counts
-//! fade, so that old traffic is forgotten.
+//! A block that is observed adds to the bin of its age the pages that it lost since the last
+//! observation, its *deaths*, and the time for which its pages were at risk, its *exposure*, in bin
+//! widths. It may be observed at any time. It is when it enters a bin, when it is cleaned, and now
+//! and then between. Counts decay, so that old traffic is forgotten.
 //!
-//! The share that dies in a bin says what waiting is worth: of a block whose pages are all to die soon
-//! cleaning now would copy what is garbage in a moment. `Λ(age)`, the greatest over a waiting time of (share
-//! dying meanwhile) / (waiting time), is the rate at which the block loses pages if it is left alone for
-//! as long as that is best. A block weighs `u / (1 − u) · Λ^0.6 / age^0.2`: with a hazard like 1/age it is a
-//! cost-benefit by a power of the age, with a constant one nearly greedy.
+//! The share that dies in a bin shows what waiting is worth: cleaning a block whose pages will soon
+//! die copies pages that are about to become garbage. `Λ(age)` is the maximum over all waiting
+//! times of (share that dies meanwhile) / (waiting time): the rate at which the block loses pages
+//! if it is left alone for the best time. A block weighs `u / (1 − u) · Λ^hazard / age^age`, with
+//! the exponents 0.4 and 0.2 by default. With a hazard like 1/age this is cost-benefit with a power
+//! of the age; with a constant hazard it is nearly greedy.
 
 use alloc::{vec, vec::Vec};
 
 use super::ages::{BINS, Bins, OCTAVE, log2};
 
-/// Counts are kept in this part of a page, so that fading wears off the last page too.
+/// Counts are kept in units of the inverse of this number of pages, so that decay also removes the
+/// last page.
 const PARTS: u64 = 1 << 8;
-/// A share in whole numbers.
+/// The share 1 in fixed point.
 const ONE: u64 = 1 << 32;
-/// Share of a bin that dies where nothing is known: a hazard like 1/age, as cost-benefit has it.
+/// Share that dies in a bin without data: a hazard like 1/age, as in cost-benefit.
 const UNKNOWN: u64 = ONE / 4;
-/// Pages that have to have died for a verdict on the traffic.
+/// Number of deaths required to judge the traffic.
 const EVIDENCE: f64 = 1000.0;
 
-/// A bin of a stream's ages.
+/// Counts of one bin of a stream's ages.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     deaths: u64,
-    /// Pages at risk, each for the share of the bin for which it was.
+    /// Pages at risk, each weighted with its time at risk as a share of the bin.
     exposure: u64,
 }
 
 impl Cell {
-    /// The share that dies, if as much is known of it as of `prior` pages of which a share of `expected` died.
+    /// The share that dies in the bin, with a prior of `prior` pages of which a share of `expected`
+    /// died.
     ///
-    /// Half of those that die are taken to have been at risk for half of the bin: at a hazard of `h` a bin it
-    /// is h / (1 + h/2), for 1 − exp(−h).
+    /// Half of the pages that die are assumed to have been at risk for half of the bin. At a hazard
+    /// of `h` a bin, this gives h / (1 + h/2) instead of 1 − exp(−h).
     fn share(self, prior: u64, expected: u64) -> u64 {
         let prior_deaths = (u128::from(prior) * u128::from(expected)) >> 32;
         let deaths = u128::from(self.deaths) + prior_deaths;
@@ -53,22 +56,22 @@ impl Cell {
 /// Exponents of a block's weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Exponents {
-    /// Of Λ.
+    /// Exponent of Λ.
     pub(super) hazard: f64,
-    /// Of the age.
+    /// Exponent of the age.
     pub(super) age: f64,
 }
 
-/// Survival by stream, and the weights that follow.
+/// Survival by stream, and the resulting weights.
 #[derive(Clone, Debug)]
 pub(super) struct Curves {
     bins: Bins,
-    /// By stream and bin.
+    /// Counts by stream and bin.
     cells: Vec<[Cell; BINS]>,
-    /// The factor of a block's cost.
+    /// The factor of a block's cost, by stream and bin.
     weights: Vec<[f64; BINS]>,
     exponents: Exponents,
-    /// What is known of a bin beforehand, in parts of pages.
+    /// Weight of the prior of a bin, in the units of the counts.
     prior: u64,
 }
 
@@ -85,7 +88,7 @@ impl Curves {
         curves
     }
 
-    /// Weights follow other exponents from now on.
+    /// Sets other exponents.
     pub(super) fn set_exponents(&mut self, exponents: Exponents) {
         self.exponents = exponents;
         self.weigh();
@@ -95,20 +98,22 @@ impl Curves {
         self.bins
     }
 
-    /// The factor of the cost of a stream's block of an age.
+    /// The cost factor of a stream's block in an age bin.
     #[inline(always)]
     pub(super) fn weight(&self, stream: u8, bin: u8) -> f64 {
         self.weights[usize::from(stream)][usize::from(bin)]
     }
 
-    /// A block had `before` valid pages at one age and has `after` at another, both in this bin.
+    /// Records that a block had `before` valid pages at one age and `after` at another, both in
+    /// this bin.
     #[inline(always)]
     pub(super) fn lived(&mut self, stream: u8, bin: u8, pages: (u32, u32), ages: (u64, u64)) {
         let (before, after) = (u64::from(pages.0), u64::from(pages.1));
         let width = self.bins.width(usize::from(bin)).max(1);
         let time = ages.1.saturating_sub(ages.0).min(width);
         let at_risk = (before + after) / 2 * time * PARTS;
-        // All bins but the first: quicker than a division, and the same.
+        // All bins but the first have such a width. The shift is faster than a division and equal
+        // to it.
         let exposure = match width.is_power_of_two() {
             true => at_risk >> width.ilog2(),
             false => at_risk / width,
@@ -117,7 +122,7 @@ impl Curves {
         self.cells[usize::from(stream)][usize::from(bin)].add(Cell { deaths, exposure });
     }
 
-    /// A fifth of what is known is forgotten.
+    /// Decays all counts by a fifth.
     pub(super) fn fade(&mut self) {
         for cell in self.cells.iter_mut().flatten() {
             cell.deaths -= cell.deaths / 5;
@@ -125,11 +130,11 @@ impl Curves {
         }
     }
 
-    /// Works out the weights anew.
+    /// Recomputes the weights.
     pub(super) fn weigh(&mut self) {
         let pooled = self.pooled(0).share(self.prior, UNKNOWN);
         for (cells, weights) in self.cells.iter().zip(&mut self.weights) {
-            // A bin is expected to be as deadly as the one before: a hazard like 1/age.
+            // The prior of a bin is the share of the bin before it: a hazard like 1/age.
             let mut expected = pooled;
             let shares = cells.map(|cell| {
                 expected = cell.share(self.prior, expected);
@@ -151,8 +156,9 @@ impl Curves {
         })
     }
 
-    /// How well ages, and streams where they are `apart`, predict deaths: the logarithm of the likelihood gained
-    /// over one constant hazard, in nats a death, less what chance gains; `None` without evidence.
+    /// How well ages, and streams if `apart`, predict deaths: the gain in log-likelihood over one
+    /// constant hazard, in nats a death, minus the gain expected by chance. `None` without enough
+    /// data.
     pub(super) fn gain(&self, apart: bool) -> Option<f64> {
         let (mut deaths, mut exposure, mut gain, mut cells) = (0.0, 0.0, 0.0, 0.0);
         let mut look = |cell: Cell, bin: usize| {
@@ -177,13 +183,14 @@ impl Curves {
     }
 }
 
-/// The greatest of (share dying within the first bins) / (how long they last), over how many bins.
+/// The maximum of (share that dies within the first bins) / (their duration) over the number of
+/// bins.
 fn greatest_rate(shares: &[u64], width: impl Fn(usize) -> u64) -> u64 {
     let (mut alive, mut wait, mut greatest) = (ONE, 0_u64, 1);
     for (i, &share) in shares.iter().enumerate() {
         alive -= ((u128::from(alive) * u128::from(share)) >> 32) as u64;
         wait = wait.saturating_add(width(i));
-        // A share has 32 binary places, a rate 63: those of large devices are small.
+        // A share has 32 binary places, a rate 63, because rates on large devices are small.
         let rate = (((ONE - alive) << 31) / wait.max(1)).max(1);
         if rate > greatest {
             greatest = rate;
@@ -198,14 +205,15 @@ mod tests {
 
     const PLAIN: Exponents = Exponents { hazard: 1.0, age: 0.0 };
 
-    /// A stream whose pages die at a hazard in each bin: what survives a bin comes to the next.
+    /// A stream whose pages die with a given hazard in each bin. The survivors of a bin enter the
+    /// next.
     fn curves(hazard: impl Fn(Bins, usize) -> f64) -> Curves {
         let mut curves = Curves::new(1, 64, PLAIN, 0.25);
         let mut alive = 1e8;
         for bin in 0..BINS {
             let hazard = hazard(curves.bins, bin);
             let (start, width) = (curves.bins.start(bin), curves.bins.width(bin));
-            // Looks in between find how many pages are at risk.
+            // Observations within the bin determine the number of pages at risk.
             for look in 0..4 {
                 let before = alive;
                 alive *= libm::exp(-hazard / 4.0);
@@ -231,7 +239,7 @@ mod tests {
             assert!((ratio - 1.0).abs() < 0.1, "bin {bin}: {ratio}");
         }
         assert!(slow.gain(true).expect("evidence") < 0.01);
-        // Twice the hazard, twice the rate.
+        // Twice the hazard gives twice the rate.
         let ratio = constant(2e-5).weight(0, 4) / slow.weight(0, 4);
         assert!((ratio - 2.0).abs() < 0.15, "{ratio}");
     }

@@ -1,11 +1,10 @@
-//! The duel: ghosts do with a sample of the pages what the whole could do, each by a rule of its own, and the whole
-//! follows the best.
+//! The duel: ghosts simulate rival rules on a sample of the pages, and the device follows the best.
 //!
-//! One page of each group of neighbours is in the sample, chosen by a hash. Ghosts have as many blocks as a bank of the
-//! device, with fewer pages by that factor, so that streams cost them as much room; of large devices they have fewer.
-//! The rule of the parameters has a ghost too, so that small devices are compared with small devices.
-//! Copies fade, so that a rule may come into its own later. Another one is followed only if it copies clearly less,
-//! so that near ties change nothing.
+//! One page of each group of neighbours is in the sample, chosen by a hash. A ghost has as many
+//! blocks as a bank of the device, with proportionally fewer pages, so that streams cost it as much
+//! space. On large devices it has fewer blocks. The configured rule has a ghost too, so that ghosts
+//! are compared with ghosts. Copy counts decay, so that another rule may win later. Another rule is
+//! followed only if it copies clearly less, so near ties change nothing.
 //!
 //! Memory: 13 to 17 bytes for each page of a ghost (map, owner, mean, and its share of a block).
 
@@ -17,29 +16,30 @@ use thermocline_flash::Lpn;
 use super::{Survival, SurvivalParams, curves::Exponents, ghost::Ghost, shares::spare};
 use crate::{Context, trigger::Watermarks};
 
-/// One page in 2 to this power is in the sample, as long as a ghost's blocks then have [`PAGES`] pages.
+/// One page in 2 to this power is in the sample, if a ghost's blocks then have [`PAGES`] pages.
 const SHIFT: u32 = 3;
-/// Pages in a ghost's block: with fewer it says little of larger ones, and more are not needed.
+/// Pages in a ghost's block. Fewer predict larger blocks badly; more are not needed.
 const PAGES: RangeInclusive<u32> = 16..=32;
-/// Blocks of a ghost at most, about: as many as the device has, for streams keep some open; with more a verdict is no better.
+/// Approximate maximum number of blocks in a ghost. A ghost needs as many as the device, because
+/// streams keep blocks open, but more than this do not improve the verdict.
 const BLOCKS: u32 = 4096;
-/// Spare blocks without which there is no room for rules that differ.
+/// Minimum number of spare blocks with which rules can differ.
 const LEAST_SPARE: u32 = 8;
 /// Verdicts while as much is written as a ghost holds.
 const VERDICTS: u32 = 4;
-/// What is left of the evidence after each, in tenths.
+/// Share of the evidence kept after each verdict, in tenths.
 const KEPT: u64 = 8;
-/// Another rule is followed if it copies less than the leader by each of three margins: a part of the leader's copies, a part
-/// of the pages written, and a multiple of what chance may do.
+/// Another rule is followed if it copies less than the leader by each of three margins: a part of
+/// the leader's copies, a part of the pages written, and a multiple of the random variation.
 const OF_COPIES: u64 = 32;
 const OF_WRITES: u64 = 128;
 const CHANCE: u64 = 3;
 
-/// What the duel is about.
+/// A rule in the duel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rule {
     pub(super) exponents: Exponents,
-    /// Streams as a multiple of what the spare blocks suggest, in halves.
+    /// Number of streams, in halves of the number that the spare blocks suggest.
     pub(super) halves: u32,
 }
 
@@ -48,16 +48,16 @@ impl Rule {
         Self { exponents: Exponents { hazard, age }, halves }
     }
 
-    /// The streams that it wants, of the number suggested and the most there are.
+    /// The number of streams of the rule, given the suggested and the maximum number.
     pub(super) fn streams(self, suggested: u8, most: u8) -> u8 {
         (u32::from(suggested) * self.halves / 2).clamp(2, most.into()) as u8
     }
 }
 
-/// The rivals of the rule that the parameters give.
+/// The rivals of the configured rule.
 const RIVALS: [Rule; 3] = [Rule::new(0.2, 0.2, 4), Rule::new(0.8, 0.0, 1), Rule::new(0.0, 0.0, 2)];
 
-/// The ghosts, and whom the whole follows.
+/// The ghosts, and the rule that the device follows.
 #[derive(Clone, Debug)]
 pub(super) struct Duel {
     /// One page in 2 to this power is in the sample.
@@ -68,20 +68,21 @@ pub(super) struct Duel {
     leader: usize,
     /// Pages written to the ghosts since the last verdict.
     written: u32,
-    /// Those before, faded as copies are.
+    /// Pages written before that, decayed like the copies.
     evidence: u64,
     changes: u32,
 }
 
 impl Duel {
-    /// Rivals on a device, or why there cannot be any.
+    /// The rivals for a device, or the reason why there cannot be any.
     pub(super) fn new(params: &SurvivalParams, device: &Context) -> Result<Self, String> {
         let Context { logical_pages, pages_per_block, banks, blocks, .. } = *device;
         let (least, most) = (*PAGES.start(), *PAGES.end());
         if pages_per_block < 2 * least {
             return Err(format!("blocks of fewer than {} pages", 2 * least));
         }
-        // A ghost is one bank. Its blocks are smaller than the device's; where that is not enough, it has fewer.
+        // A ghost is one bank. Its blocks are smaller than the device's. If that is not enough, it
+        // has fewer.
         let suitable = (pages_per_block >> SHIFT).clamp(least, most);
         let smaller = (pages_per_block / suitable).ilog2();
         let of_bank = device.blocks_of_bank();
@@ -114,7 +115,7 @@ impl Duel {
         Ok(Self { shift, ghosts, logical_pages, leader: 0, written: 0, evidence: 0, changes: 0 })
     }
 
-    /// The ghosts' number of a page, if it is in the sample.
+    /// The number of a page within the ghosts, if it is in the sample.
     #[inline(always)]
     fn sample(&self, lpn: Lpn) -> Option<u32> {
         let group = lpn.0 >> self.shift;
@@ -134,7 +135,7 @@ impl Duel {
         }
     }
 
-    /// The host wrote a page; returns a rule that is to be followed from now on.
+    /// Records a host write. Returns a rule if the device is to follow another from now on.
     #[inline(always)]
     pub(super) fn written(&mut self, lpn: Lpn) -> Option<Rule> {
         let page = self.sample(lpn)?;
@@ -148,7 +149,7 @@ impl Duel {
         (self.written * VERDICTS >= self.logical_pages).then(|| self.verdict()).flatten()
     }
 
-    /// Another rule, if it copies clearly less than the leader's.
+    /// Another rule, if it copies clearly less than the leader.
     fn verdict(&mut self) -> Option<Rule> {
         self.evidence += u64::from(core::mem::take(&mut self.written));
         let copies = |n: usize| self.ghosts[n].1.copies;
@@ -167,7 +168,7 @@ impl Duel {
         Some(self.ghosts[best].0)
     }
 
-    /// Whom the whole follows, in words.
+    /// The rule that the device follows, in words.
     pub(super) fn report(&self) -> String {
         let Rule { exponents: Exponents { hazard, age }, halves } = self.ghosts[self.leader].0;
         let streams =
@@ -218,7 +219,7 @@ mod tests {
                 (share / f64::from(1 << duel.shift) - 1.0).abs() < 0.01,
                 "{device:?}: 1/{share}"
             );
-            // The last page, too.
+            // The last page is covered too.
             duel.filled(Lpn(logical_pages - 1));
         }
     }

@@ -1,7 +1,8 @@
-//! A ghost: a small device without data that does with a sample of the pages what the whole does with all.
+//! A ghost: a small device without data that simulates a rule on a sample of the pages.
 //!
-//! It has a map, blocks and an index of its own, and cleans as the layer does by default: when the host needs a block
-//! and the reserve would be touched, one block at a time. Its copies predict those of a rule before the device follows it.
+//! It has its own map, blocks and index, and cleans like the layer by default: one block at a time,
+//! when the host needs a block and would otherwise use the reserve. Its copies predict those of a
+//! rule before the device follows it.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
@@ -18,41 +19,42 @@ use crate::{
 /// No page.
 const NONE: u32 = u32::MAX;
 
-/// A block that is being filled.
+/// An open block.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     block: BlockId,
-    /// Pages programmed, and those among them that the table has counted.
+    /// Pages programmed, and how many of them the table has counted.
     next: u32,
     counted: u32,
 }
 
 impl Open {
-    /// No block: full, so that one is opened first.
+    /// No block. Marked full, so that a block is opened first.
     const fn none(pages: u32) -> Self {
         Self { block: BlockId::NONE, next: pages, counted: pages }
     }
 }
 
-/// A device in small.
+/// A small simulated device.
 #[derive(Clone, Debug)]
 pub(super) struct Ghost {
     pub(super) own: Survival,
     /// Pages in a block, as a power of 2.
     shift: u32,
     blocks: BlockTable,
-    /// Where each logical page lies, and whose each physical page is.
+    /// Location of each logical page, and owner of each physical page.
     map: Vec<u32>,
     owners: Vec<u32>,
     free: VecDeque<BlockId>,
     open: Vec<Open>,
     mapped: u32,
-    /// Pages copied, faded with the evidence.
+    /// Pages copied, decayed with the evidence.
     pub(super) copies: u64,
 }
 
 impl Ghost {
-    /// An empty one of this shape, that does as `own` says; blocks have a power of 2 of pages.
+    /// An empty ghost of this shape that follows `own`. The number of pages in a block is a power
+    /// of 2.
     pub(super) fn new(
         own: Survival,
         &Context { logical_pages, pages_per_block, blocks, .. }: &Context,
@@ -82,7 +84,7 @@ impl Ghost {
         Some(self.map[page as usize]).filter(|&at| at != NONE)
     }
 
-    /// A page was there before the run.
+    /// Fills a page before the run.
     pub(super) fn fill(&mut self, page: u32) {
         if self.lies(page).is_none() {
             self.program(page, 0);
@@ -90,7 +92,7 @@ impl Ghost {
         }
     }
 
-    /// The host writes a page.
+    /// Simulates a host write.
     pub(super) fn write(&mut self, page: u32) {
         let lpn = Lpn(page);
         let old = self.lies(page).map(|at| {
@@ -104,7 +106,7 @@ impl Ghost {
         self.own.written(&mut (), lpn, 0);
     }
 
-    /// A page holds no data any more.
+    /// Simulates a trim.
     pub(super) fn trim(&mut self, page: u32) {
         if let Some(at) = self.lies(page) {
             self.blocks.invalidate(self.block_of(at), 0);
@@ -128,7 +130,7 @@ impl Ghost {
         self.map[page as usize] = at;
     }
 
-    /// The next page of a stream's open block is a page's.
+    /// Appends a page to a stream's open block; returns its physical page.
     fn append(&mut self, page: u32, stream: usize) -> u32 {
         let open = &mut self.open[stream];
         let at = (open.block.0 << self.shift) + open.next;
@@ -137,7 +139,7 @@ impl Ghost {
         at
     }
 
-    /// Gives a stream room for what the host writes, and keeps the reserve.
+    /// Makes room for a host write to a stream, and keeps the reserve.
     fn make_room(&mut self, stream: usize) {
         let enough = Watermarks::default().low as usize;
         self.close_unused(stream);
@@ -154,7 +156,7 @@ impl Ghost {
         }
     }
 
-    /// Cleans the victim; false if there is none.
+    /// Cleans a victim; false if there is none.
     fn clean(&mut self) -> bool {
         let Some(victim) = self.blocks.choose(0, &mut self.own, &mut victim::Survival, 0) else {
             return false;
@@ -190,7 +192,7 @@ impl Ghost {
         true
     }
 
-    /// The table learns of the survivors that a stream's open block took.
+    /// Counts in the table the survivors that were appended to a stream's open block.
     fn count_copied(&mut self, stream: usize) {
         let open = &mut self.open[stream];
         self.blocks.copied(open.block, open.next - open.counted, 0, 0);
@@ -223,7 +225,8 @@ impl Ghost {
         }
     }
 
-    /// Every page lies in one place, blocks have as many valid pages as lie in them, and each is used for one thing.
+    /// Checks that every page is in one place, that valid counts are right, and that each block has
+    /// one use.
     #[cfg(test)]
     pub(super) fn check(&self) {
         use crate::State;

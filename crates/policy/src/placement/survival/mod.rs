@@ -1,30 +1,32 @@
-//! Survival: pages that live equally long go to the same blocks, and the survival of their streams
+//! Survival: pages with equal lifetimes go to the same blocks, and the survival of their streams
 //! shows when a block is worth cleaning.
 //!
 //! Time is the number of pages the host has written.
 //!
-//! * A page's *interval* is the time since it was last written, estimated from its block: where the block
-//!   was filled by the host alone its pages were written one after another between its opening and
-//!   its closing; of a block with survivors the mean is kept. A byte a page keeps the logarithm of a fading mean of
-//!   its intervals, `e ← (e + log2 interval)/2`.
-//! * Streams: some for what the host writes, separated by that mean, some for survivors, by the time since they
-//!   were written: those of a block are of one age, so they stay together. Each has a centre (see `centres`). The first is
-//!   that of the youngest survivors and takes the fill; new pages join the last, of the longest intervals.
-//! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`) and gives them
-//!   the factor of their cost, which the index of victims takes. A block is weighed when it closes and when
-//!   it comes to another half-octave of age; and in turn with all others, a few at each choice,
-//!   for the counts change.
-//! * The gate: where neither age nor stream predicts when pages die, no placement can gain, and open
-//!   blocks cost space. Then all data go to one stream, and blocks weigh alike: greedy. Without evidence pages are kept
-//!   apart.
-//! * The duel: ghosts try other exponents and numbers of streams on a sample of the pages, and the best rule is followed
-//!   (see `duel`).
+//! * A page's *interval* is the time since its last write, estimated from its block. The pages of a
+//!   block that the host alone filled were written at equal distances between its opening and its
+//!   closing. For a block with survivors the mean is stored. One byte a page stores the logarithm
+//!   of a decaying mean of its intervals, `e ← (e + log2 interval)/2`.
+//! * Streams: host writes are separated by that mean. Survivors are separated by the time since
+//!   they were written; those of one block have one age, so they stay together. Each stream has a
+//!   centre (see `centres`). The first stream has the youngest survivors and takes the fill. New
+//!   pages join the last, with the longest intervals.
+//! * The survival of each stream's blocks, by time since they closed, is counted (see `curves`). It
+//!   gives them their cost factor in the victim index. A block is weighed when it closes, when it
+//!   enters another half-octave of age, and in turn with all others, a few at each choice, because
+//!   the counts change.
+//! * The gate: if neither age nor stream predicts when pages die, no placement can gain, and open
+//!   blocks cost space. Then all data go to one stream, and all blocks have equal weight, as in
+//!   greedy. Without enough data pages are separated.
+//! * The duel: ghosts try other exponents and numbers of streams on a sample of the pages, and the
+//!   device follows the best rule (see `duel`).
 //!
-//! Of a loss of the tables: the means of intervals stand beside the pages and are found again; when blocks were
-//! written is not. The first interval of a page found there does not count; survival is counted anew, of which
-//! two thirds are back after one and a quarter times the device's pages were written.
+//! After a loss of the tables: the mean intervals are stored beside the pages and are recovered,
+//! the write times of blocks are not. The first interval of a recovered page does not count.
+//! Survival is counted anew; two thirds of the counts are back after page writes of one and a
+//! quarter times the device.
 //!
-//! Memory: 1 byte a page (0 with `history=no`), 64 bytes a block, and the ghosts'.
+//! Memory: 1 byte a page (0 with `history=no`), 64 bytes a block, and the ghosts.
 
 mod ages;
 mod blocks;
@@ -54,20 +56,21 @@ use curves::{Curves, Exponents};
 use duel::{Duel, Rule};
 use shares::{most_streams, suitable_streams};
 
-/// A page whose intervals are not known yet.
+/// A page without known intervals.
 const UNKNOWN: u8 = 0;
-/// Steps of a kept mean, as a part of the unit of [`log2`] and a power of 2.
+/// A stored mean has steps of 2 to this power of the unit of [`log2`].
 const STEP: u32 = 5;
-/// Blocks weighed at each choice, in turn.
+/// Number of blocks weighed in turn at each choice.
 const SWEPT: u32 = 8;
-/// A block is weighed anew if its weight has changed by more than this part.
+/// A block's weight is updated if it has changed by more than the inverse of this number.
 const REWEIGH: f64 = 32.0;
-/// How often counts fade, and weights are computed again, while the host writes as much as the device holds.
+/// How often counts decay and weights are recomputed while the host writes as much as the device
+/// holds.
 const REFITS: u64 = 4;
 /// The gate opens at this multiple of the gain at which it closes.
 const HYSTERESIS: f64 = 1.5;
 
-/// The stream of all data while they go to one, that of the youngest survivors.
+/// The stream of all data while the gate is closed: that of the youngest survivors.
 const ALL: u8 = 0;
 
 params! {
@@ -92,13 +95,13 @@ params! {
     }
 }
 
-/// What a stream's open block has got, in one bank.
+/// The content of a stream's open block in one bank.
 #[derive(Clone, Copy, Debug)]
 struct Filling {
     block: BlockId,
     opened: u64,
     pages: u32,
-    /// Survivors among them, and the sum of the times at which they were written.
+    /// Number of survivors in it, and the sum of their write times.
     survivors: u32,
     sum: u64,
 }
@@ -112,7 +115,7 @@ impl Filling {
         self.sum += u64::from(pages) * written_at;
     }
 
-    /// When the first and the last page were written that are in it now.
+    /// Times of the first and the last write of the pages in it.
     #[inline(always)]
     fn written(&self, now: u64) -> (u64, u64) {
         if self.survivors == 0 {
@@ -125,16 +128,16 @@ impl Filling {
     }
 }
 
-/// Sends pages to streams by how long they are going to live; see above.
+/// Sends pages to streams by their expected lifetime; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Survival {
     /// The logarithm of the mean interval of each page; empty without history.
     pages: Vec<u8>,
     logical_pages: u32,
     pages_per_block: u32,
-    /// t: pages written by the host, the fill included.
+    /// t: pages written by the host, including the fill.
     writes: u64,
-    /// By value of kept means, and by age.
+    /// Centres of the host streams by stored mean, and of the survivor streams by age.
     hosts: Centres,
     survivors: Centres,
     curves: Curves,
@@ -142,57 +145,57 @@ pub struct Survival {
     gate: f64,
     /// The exponent of erase counts.
     wear: f64,
-    /// Whether all data go to one stream.
+    /// Whether all data go to one stream (the gate is closed).
     is_one: bool,
     refit_at: u64,
     blocks: Blocks,
     filling: Vec<Filling>,
     banks: Vec<Bank>,
-    /// The bank and the stream of the page that the host writes; none if it is read-only.
+    /// The bank and the stream of the page that the host writes; `None` if it is read-only.
     to: Option<(u32, u8)>,
     /// The stream of the victim's survivors.
     survivor_stream: u8,
-    /// Those that the open block of their stream has no room for, and when they were written on average.
+    /// Survivors that do not fit the open block of their stream, and their mean write time.
     over: (u32, u64),
-    /// How many streams there are without a duel.
+    /// Number of streams without a duel.
     suggested: u8,
-    /// The duel, or why there is none.
+    /// The duel, or the reason why there is none.
     duel: Result<Box<Duel>, String>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bank {
-    /// No block was ever in a later bin.
+    /// The latest bin that a block has ever reached.
     oldest: u8,
     /// No block in a later bin is due at this choice.
     from: u8,
-    /// Before that none leaves its bin.
+    /// No block leaves its bin before this time.
     due: u64,
-    /// The block that is weighed next, and how many may be before the next cleaning.
+    /// The block that is weighed next, and how many more may be weighed before the next cleaning.
     swept: u32,
     left: u32,
 }
 
 impl Survival {
-    /// Streams at most; the one after them is that of read-only data.
+    /// Number of data streams, in use or not. The next stream number is that of read-only data.
     fn streams_of_data(&self) -> u8 {
         self.survivors.most() + self.hosts.most()
     }
 
-    /// Where a stream's open block is filled, in a bank; read-only data have a stream of their own.
+    /// The open block of a stream in a bank. Read-only data have their own stream.
     #[inline(always)]
     fn filling(&mut self, bank: u32, stream: u8) -> &mut Filling {
         let streams = u32::from(self.streams_of_data()) + 1;
         &mut self.filling[(bank * streams + u32::from(stream).min(streams - 1)) as usize]
     }
 
-    /// When a page was written; `None` if its block was there before the first write.
+    /// Write time of a page; `None` if its block was full before the first write.
     #[inline(always)]
     fn written_at(&mut self, place: &Place) -> Option<u64> {
         let now = self.writes;
         let Block { first, last, closed, bin, .. } = self.blocks[place.block];
         let open = *self.filling(place.bank, place.stream);
-        // A victim that is cleaned in steps is in no bin any more.
+        // A victim that is cleaned in steps is in no bin.
         if bin != NOWHERE || open.block != place.block {
             let into = (last - first) * u64::from(place.page) / u64::from(self.pages_per_block);
             return (closed > 0).then_some(first + into);
@@ -201,7 +204,7 @@ impl Survival {
         Some(first + (last - first) * u64::from(place.page) / u64::from(place.next.max(1)))
     }
 
-    /// The weight that a block should have now.
+    /// The current weight for a block.
     #[inline(always)]
     fn weight(&self, stream: u8, bin: u8) -> f64 {
         if self.is_one { 1.0 } else { self.curves.weight(stream, bin) }
@@ -222,10 +225,10 @@ impl Survival {
         Some(new)
     }
 
-    /// The next block that comes of age goes to the bin of its age.
+    /// Moves the next due block to the bin of its age.
     #[inline(always)]
     fn come_of_age(&mut self, bank: u32, blocks: &BlockView) -> Option<BlockId> {
-        // Blocks leave without a word where wear is levelled or the chip fails.
+        // Blocks leave without notice in wear levelling and after chip failures.
         let is_full = |block| matches!(blocks.block(block).state, State::Closed | State::Aside);
         while let Some(block) = self.blocks.front(bank, CLOSED) {
             if is_full(block) {
@@ -244,10 +247,10 @@ impl Survival {
             }
             let Some(block) = self.blocks.front(bank, bin) else { continue };
             if is_full(block) {
-                // Only that bin has got a block that may be due in it too.
+                // Only that bin has received a block, which may be due in it too.
                 self.banks[bank as usize].from = if left { oldest } else { bin + 1 };
                 self.comes_to(bin + 1, bank, block, blocks.block(block).valid);
-                // The next one comes of age at the next choice or soon after it.
+                // The next block becomes due at the next choice or soon after it.
                 if let Some(next) = self.blocks.front(bank, bin) {
                     blocks.prefetch_factor(next);
                     self.blocks.prefetch_younger(next);
@@ -264,7 +267,7 @@ impl Survival {
         None
     }
 
-    /// A block comes to a bin.
+    /// Moves a block to a bin.
     #[inline(always)]
     fn comes_to(&mut self, bin: u8, bank: u32, block: BlockId, valid: u32) -> BlockId {
         self.look(block, valid);
@@ -276,7 +279,7 @@ impl Survival {
         block
     }
 
-    /// Counts what became of a full block's pages since the last look.
+    /// Counts the pages that a full block lost since the last observation.
     #[inline(always)]
     fn look(&mut self, block: BlockId, valid: u32) {
         let now = self.writes;
@@ -325,7 +328,7 @@ impl Survival {
         stream
     }
 
-    /// Looks at the counts: what they say of the traffic, and of blocks.
+    /// Evaluates the counts: sets the gate and recomputes block weights.
     #[cold]
     #[inline(never)]
     fn refit(&mut self) {
@@ -386,7 +389,7 @@ impl Streams for Survival {
         let weight = self.weight(stream, 0);
         self.blocks.remove(bank, block);
         let own = &mut self.blocks[block];
-        // A block whose cleaning was broken off is no stream's open one.
+        // A block whose cleaning was interrupted is not the open block of a stream.
         if filling.block == block {
             (own.first, own.last) = filling.written(now);
         }
@@ -401,7 +404,7 @@ impl Streams for Survival {
         self.blocks.remove(victim.bank, victim.block);
         self.banks[victim.bank as usize].left = SWEPT;
         if victim.stream >= self.streams_of_data() {
-            // Read-only data stay with their like.
+            // Read-only data stay in their stream.
             return;
         }
         let written_at = u64::midpoint(first, last);
@@ -450,7 +453,7 @@ impl OwnVictims for Survival {
 
     fn replaced(&mut self, bank: u32, old: BlockId, new: BlockId) {
         self.blocks.replace(bank, old, new);
-        // Its place in the index is that of a block with a factor of 1.
+        // The index counts this block with a factor of 1.
         self.blocks[new].weight = 1.0;
         self.banks[bank as usize].due = 0;
     }
@@ -480,7 +483,7 @@ impl Placement for Survival {
         if self.writes >= self.refit_at {
             self.refit();
         }
-        // Where all data go to one stream there is nothing to gain by rules.
+        // While all data go to one stream, rules make no difference.
         if let Ok(duel) = &mut self.duel
             && !self.is_one
             && let Some(rule) = duel.written(lpn)
@@ -509,11 +512,11 @@ impl Placement for Survival {
     }
 
     fn spilt(&mut self, (): &mut (), _: Lpn, _: u8, _: u64) {
-        // No block is going to be opened for them. What their stream has is counted one block later.
+        // No block is being opened for them. Those of their stream are counted one block later.
         self.over = (0, 0);
     }
 
-    /// The mean of its intervals.
+    /// The mean of the page's intervals.
     #[inline(always)]
     fn save(&self, (): (), lpn: Lpn) -> u16 {
         self.pages.get(lpn.index()).map_or(0, |&kept| u16::from(kept))
@@ -582,7 +585,7 @@ impl Registered for Survival {
 }
 
 impl Survival {
-    /// One that begins with a rule, with `most` streams or as many as the rule wants.
+    /// Starts with a rule, with `most` streams or as many as the rule needs.
     fn new(p: &SurvivalParams, device: &Context, rule: Rule, most: u8) -> Self {
         let Context { logical_pages, pages_per_block, banks, blocks, .. } = *device;
         let suggested = p.streams.map_or(suitable_streams(device), |streams| streams as u8);

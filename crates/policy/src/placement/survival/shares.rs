@@ -1,20 +1,22 @@
-//! How many streams suit a device.
+//! The number of streams that suits a device.
 
 use crate::Context;
 
-/// Blocks of a bank beside those that its logical pages need: of the last one, where there is an index log.
+/// Blocks of a bank beyond those needed by its logical pages. With an index log, those of the last
+/// bank.
 pub(super) fn spare(device: &Context) -> u32 {
     let needed = device.logical_pages.div_ceil(device.pages_per_block).div_ceil(device.banks);
     device.blocks_of_bank().saturating_sub(device.system_blocks).saturating_sub(needed)
 }
 
-/// Streams that there is room for beside the reserve and read-only data; fewer than two there never are.
+/// Number of streams that fit beside the reserve and read-only data; at least two.
 fn possible_streams(device: &Context) -> u8 {
     spare(device).saturating_sub(device.reserve + 1).clamp(2, 16) as u8
 }
 
-/// Streams. Twice the streams halve the spread of lives in each, and keep twice the blocks open: what is best grows
-/// as the root of the blocks that can be open.
+/// A suitable number of streams. Twice the streams halve the spread of lifetimes in each and keep
+/// twice the blocks open, so the best number grows with the square root of the blocks that can be
+/// open.
 pub(super) fn suitable_streams(device: &Context) -> u8 {
     let spare = spare(device);
     let open = spare - spare / 3;
@@ -23,7 +25,7 @@ pub(super) fn suitable_streams(device: &Context) -> u8 {
     suitable.min(possible_streams(device))
 }
 
-/// Streams if all those of a duel are to be possible.
+/// Number of streams with which all rules of a duel are possible.
 pub(super) fn most_streams(device: &Context) -> u8 {
     let twice = (2 * suitable_streams(device)).min(16);
     let most = twice.min((spare(device) / 4).min(16) as u8).min(possible_streams(device));
