@@ -1,49 +1,54 @@
-//! Which policy to choose, and by how much it is better.
+//! The answer of a comparison: which policy to choose, and by how much it is better.
 //!
-//! Every candidate has a score for an aim, the less the better, on each input and with each seed;
-//! scores of several inputs are combined by their geometric mean. Candidates that differ by less than
-//! [`IRRELEVANT`], by less than three of the events that were counted, or by no more than the seeds do, are
-//! ties, and of ties the one with the least memory is the answer. A policy that knows the future or did not finish
-//! is no candidate; [`Answer::left_out`] names those that are none for a reason of the asker's.
+//! Every candidate has a score for an aim, lower is better, on each input and with each seed.
+//! Scores of several inputs are combined by their geometric mean. Candidates are ties if they
+//! differ by less than [`IRRELEVANT`], by less than three of the events counted, or by no more than
+//! the seeds do. Of ties, the one with the least memory is the answer. A policy that knows the
+//! future or did not finish is not a candidate. [`Answer::left_out`] lists those excluded for a
+//! reason given by the user.
 
 use serde::Serialize;
 
 use crate::{RunResult, statistics::Interval};
 
-/// A difference that decides nothing: other traffic or another device would turn it round.
+/// A relative difference that decides nothing, because other traffic or another device would
+/// reverse it.
 pub const IRRELEVANT: f64 = 0.01;
 
-/// Events by which two counts may differ without a meaning: where a run begins and ends between two erases is chance.
+/// Number of events by which two counts may differ by chance, because a run begins and ends at a
+/// random point between two erases.
 const EVENTS: f64 = 3.0;
 
-/// Writes above a percentile below which it is no more than the longest few.
+/// Minimum number of writes above a percentile. With fewer, the percentile reflects only the few
+/// longest.
 const FEWEST_ABOVE: f64 = 10.0;
 
-/// As above, of a sample: 1 % of differences above it were of the wrong sign (docs/sampling.md).
+/// The [`IRRELEVANT`] of samples: 1 % of the differences above it had the wrong sign
+/// (docs/sampling.md).
 const IRRELEVANT_IN_SAMPLES: f64 = 0.03;
 
-/// The policy that everything is compared with.
+/// The policy that all others are compared with.
 const BASELINE: &str = "greedy";
 
-/// What a policy is chosen for.
+/// The aim for which a policy is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Aim {
-    /// The most host writes before the flash wears out.
+    /// Most host writes before the flash wears out.
     #[default]
     Endurance,
-    /// The shortest write response times, 99th percentile.
+    /// Shortest write response times, 99th percentile.
     Latency,
-    /// The least RAM.
+    /// Least RAM.
     Memory,
-    /// The least product of the three.
+    /// Lowest product of the three.
     Balanced,
 }
 
 impl Aim {
-    /// All of them.
+    /// All aims.
     pub const ALL: [Self; 4] = [Self::Endurance, Self::Latency, Self::Memory, Self::Balanced];
 
-    /// What users call it.
+    /// Its name for users.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,23 +60,23 @@ impl Aim {
     }
 }
 
-/// Who builds the policy that is asked for.
+/// Where the policy is to be implemented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Buildable {
-    /// A controller, by itself.
+    /// In a controller alone.
     #[default]
     Controller,
     /// A host that places its own data.
     Host,
-    /// Either.
+    /// In either.
     Any,
 }
 
 impl Buildable {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Controller, Self::Host, Self::Any];
 
-    /// What users call it.
+    /// Its name for users.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +86,7 @@ impl Buildable {
         }
     }
 
-    /// Why a policy cannot be built by who asks.
+    /// Why the policy of a run cannot be implemented there.
     fn refuses(self, run: &RunResult) -> Option<Reason> {
         match (self, run.models_host()) {
             (Self::Controller, true) => Some(Reason::ModelsHost),
@@ -91,96 +96,99 @@ impl Buildable {
     }
 }
 
-/// A policy for an aim, from those that can be built.
+/// The request: an aim, and which policies can be implemented.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// What it is for.
+    /// The aim.
     pub aim: Aim,
-    /// Who builds it.
+    /// Where the policy is to be implemented.
     pub buildable: Buildable,
 }
 
-/// Why a policy that ran is no candidate.
+/// Why a policy that ran is not a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It stands for a host that places its own data.
+    /// It models a host that places its own data.
     ModelsHost,
-    /// It stands for a controller.
+    /// It models a controller.
     ModelsController,
-    /// The device could not keep up: its response times are those of a queue.
+    /// The device could not keep up, so its response times are those of a growing queue.
     Overloaded,
 }
 
-/// A policy that ran and is no candidate.
+/// A policy that ran and is not a candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// The policy.
     pub policy: String,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// A policy, and its runs: for each input one with each seed, the same seeds for all.
+/// A policy and its runs: for each input one run with each seed, with the same seeds for all
+/// inputs.
 #[derive(Debug)]
 pub struct Candidate<'a> {
-    /// What results call it.
+    /// Its name in results.
     pub name: &'a str,
     /// Its runs by input.
     pub runs: Vec<&'a [RunResult]>,
 }
 
-/// Which policy to choose.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
-    /// What it was chosen for.
+    /// The aim.
     pub aim: &'static str,
-    /// Who is to build it.
+    /// Where the policy is to be implemented.
     pub buildable: &'static str,
-    /// Policies that ran and are no candidates.
+    /// Policies that ran and are not candidates.
     pub left_out: Vec<LeftOut>,
-    /// The key of the metric that decided; `balanced` for the product of three.
+    /// The key of the deciding metric; `balanced` for the product of three.
     pub metric: &'static str,
-    /// The policy to choose; `null` where nothing tells them apart.
+    /// The policy to choose; `null` if the candidates cannot be distinguished.
     pub best: Option<String>,
-    /// By how much the next policy that is no tie is worse; `null` where there is none.
+    /// By how much the next policy that is not a tie is worse; `null` if there is none.
     pub margin: Option<f64>,
-    /// That policy.
+    /// The next policy that is not a tie.
     pub next: Option<String>,
-    /// By how much greedy is worse; `null` where it is the best or did not run.
+    /// By how much greedy is worse; `null` if greedy is the best or did not run.
     pub over_greedy: Option<f64>,
-    /// Policies that are as good, whatever the noise.
+    /// Policies that tie with the best.
     pub ties: Vec<String>,
-    /// How much more the best writes than the oracle; `null` where that was not measured.
+    /// By how much the best writes more than the oracle; `null` if that was not measured.
     pub over_oracle: Option<f64>,
-    /// What the best costs.
+    /// The costs of the best.
     pub costs: Option<Costs>,
-    /// What greedy costs, where it ran.
+    /// The costs of greedy, if it ran.
     pub greedy_costs: Option<Costs>,
-    /// Whether some lifetimes could not be extrapolated: the write amplification stands in for them.
+    /// Whether some lifetimes could not be extrapolated, so that write amplification was used
+    /// instead.
     pub few_erases: bool,
-    /// The time the best needs over the time its trace has, where that is too much.
+    /// The time that the best needs relative to the time of its trace, if the device is overloaded.
     pub overloaded: Option<f64>,
-    /// Policies whose write amplification had not settled when a run ended.
+    /// Policies whose write amplification had not settled at the end of a run.
     pub unsettled: Vec<String>,
-    /// Erases behind the figure of the policy that had fewest, where their number and not 1 % said what a tie is.
+    /// The lowest number of erases behind a policy's figure, if it, and not 1 %, decided what is a
+    /// tie.
     pub few_events: Option<u64>,
     /// Why there is no best.
     pub undecided: Option<&'static str>,
 }
 
-/// What a policy costs, on average over all inputs.
+/// The costs of a policy, averaged over all inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Costs {
-    /// RAM for each logical page.
+    /// RAM per logical page.
     pub bytes_per_page: Option<f64>,
-    /// RAM in all.
+    /// RAM in total.
     pub total_bytes: Option<f64>,
     /// The 99th percentile of write response times.
     pub write_p99_us: Option<f64>,
 }
 
-/// Answers for an aim.
+/// Answers a request.
 #[must_use]
 pub fn answer(wish: Wish, candidates: &[Candidate<'_>]) -> Answer {
     let Wish { aim, buildable } = wish;
@@ -279,7 +287,7 @@ fn decide(answer: &mut Answer, scored: &[Scored<'_>]) {
     let runs = best.candidate.runs.iter().copied().flatten();
     let late = runs.filter(|run| run.lifetime.overloaded);
     answer.overloaded = late.filter_map(|run| run.lifetime.time_factor).reduce(f64::max);
-    // Where 1 % would have told two of them apart, the number of events did not.
+    // Some differences above 1 % are still ties because of the number of events.
     let coarse = |s: &&&Scored<'_>| {
         s.mean() - least.mean() > IRRELEVANT.ln_1p() && s.resolution > IRRELEVANT
     };
@@ -297,7 +305,7 @@ fn choice<'a, 's>(tied: &[&'s Scored<'a>]) -> Option<&'s Scored<'a>> {
     small.min_by(|a, b| a.mean().total_cmp(&b.mean())).copied()
 }
 
-/// Candidates that did all that the others did, and did not know the future.
+/// Candidates that ran all inputs and did not know the future.
 fn eligible<'a, 'r>(candidates: &'a [Candidate<'r>]) -> Vec<&'a Candidate<'r>> {
     let inputs = candidates.iter().map(|c| c.runs.len()).max().unwrap_or(0);
     let most = |input: usize| {
@@ -315,7 +323,7 @@ fn eligible<'a, 'r>(candidates: &'a [Candidate<'r>]) -> Vec<&'a Candidate<'r>> {
 }
 
 impl Candidate<'_> {
-    /// All of them.
+    /// All runs.
     fn runs(&self) -> impl Iterator<Item = &RunResult> {
         self.runs.iter().copied().flatten()
     }
@@ -381,11 +389,11 @@ struct Scored<'a> {
     candidate: &'a Candidate<'a>,
     /// The mean logarithm of the score with each seed.
     seeds: Vec<f64>,
-    /// What decides between ties.
+    /// The score that decides between ties.
     second: f64,
-    /// Erases behind the score, in the run that had fewest; where they are behind it.
+    /// Erases behind the score in the run with the fewest, where the score depends on erases.
     events: Option<u64>,
-    /// The least difference that is none of chance.
+    /// The smallest difference that is not chance.
     resolution: f64,
 }
 
@@ -413,7 +421,7 @@ impl<'a> Scored<'a> {
         let events = events.filter(|events| counts_erases && *events > 0);
         let sampled = candidate.runs().any(|run| run.sample.is_some());
         let least = if sampled { IRRELEVANT_IN_SAMPLES } else { IRRELEVANT };
-        // Of a product of scores the erases decide one.
+        // In a product of scores, erases determine one factor.
         let share = events.map_or(0.0, |events| EVENTS / events as f64 / scores.len() as f64);
         Some(Self {
             candidate,
@@ -428,33 +436,33 @@ impl<'a> Scored<'a> {
         self.seeds.iter().sum::<f64>() / self.seeds.len() as f64
     }
 
-    /// Whether this is no worse than the least, for all that is known.
+    /// Whether this score is a tie with the lowest.
     fn ties(&self, least: &Self) -> bool {
         is_tie(&self.seeds, &least.seeds, self.resolution.max(least.resolution))
     }
 }
 
-/// Whether two lists of logarithms, the same seeds in both, differ by nothing that matters: by less
-/// than is relevant, or by no more than chance would have it at 95 %.
+/// Whether two lists of logarithms, with the same seeds, do not differ significantly: by less than
+/// the relevant difference, or by no more than chance at 95 %.
 fn is_tie(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let Some(interval) = Interval::of(&differences) else { return true };
     interval.mean.abs() < irrelevant.ln_1p() || interval.mean.abs() <= interval.half
 }
 
-/// The least difference of two figures that is none of chance, with so many erases behind the one with fewer.
+/// The smallest relevant difference of two figures, where the one with fewer erases has this many.
 #[must_use]
 pub fn resolution(erases: u64) -> f64 {
     if erases == 0 { IRRELEVANT } else { IRRELEVANT.max(EVENTS / erases as f64) }
 }
 
-/// Whether figures of two policies, the same seeds in both, are ties.
+/// Whether figures of two policies with the same seeds are ties.
 #[must_use]
 pub fn are_tied(a: &[f64], b: &[f64]) -> bool {
     are_tied_within(a, b, IRRELEVANT)
 }
 
-/// As above, where differences below a [`resolution`] are chance.
+/// [`are_tied`], where differences below a [`resolution`] are chance.
 #[must_use]
 pub fn are_tied_within(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     if a == b {
@@ -465,7 +473,7 @@ pub fn are_tied_within(a: &[f64], b: &[f64], irrelevant: f64) -> bool {
     };
     match (logs(a), logs(b)) {
         (Some(a), Some(b)) => is_tie(&a, &b, irrelevant),
-        // Nothing is much less than something.
+        // Zero is much less than any positive number.
         _ => {
             let sum = |values: &[f64]| values.iter().sum::<f64>();
             (sum(a) - sum(b)).abs() <= irrelevant * sum(a).abs().max(sum(b).abs())

@@ -1,4 +1,4 @@
-//! Many jobs in parallel, and how far each is from knowing the future.
+//! Runs many jobs in parallel, and measures the distance of each from the oracle.
 
 use std::sync::{
     Arc,
@@ -18,23 +18,23 @@ use crate::{
     setup::Setup,
 };
 
-/// What came of one of several jobs.
+/// The outcome of one of several jobs.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The run, or why this policy cannot run here.
+    /// The run, or why the policy cannot run here.
     pub result: Result<RunResult, SimError>,
-    /// How it went, where [`Job::history`] asked for that.
+    /// The history of the run, if [`Job::history`] is set.
     pub history: Option<History>,
-    /// The same of the oracle that it was measured against.
+    /// The history of the oracle's run that it was compared with.
     pub oracle: Option<Arc<History>>,
-    /// Why the run was not measured against the oracle, where it should have been.
+    /// Why the run was not compared with the oracle, if it should have been.
     pub no_oracle: Option<String>,
 }
 
-/// Runs many jobs on `threads` threads (0: one a core); results are in the order of the jobs.
+/// Runs many jobs on `threads` threads (0: one per core). Results are in the order of the jobs.
 ///
 /// # Errors
-/// The [`SimError`] of the first job that failed, in that order.
+/// The [`SimError`] of the first job, in that order, that failed.
 pub fn compare(
     jobs: &[Job<'_>],
     threads: usize,
@@ -48,12 +48,12 @@ pub fn compare(
         .collect()
 }
 
-/// Runs many jobs, and where one cannot run, the others. With `oracle` each result is measured
-/// against the oracle on the same input and device, which runs once for all that share them.
+/// Runs many jobs; if one cannot run, the others still do. With `oracle`, each result is compared
+/// with the oracle on the same input and device. The oracle runs once for all jobs that share them.
 ///
 /// # Errors
 /// [`SimError::Interrupted`], [`SimError::Broken`], and inputs that cannot be read or generated:
-/// what is wrong whatever the policy.
+/// errors that do not depend on the policy.
 pub fn compare_each(
     jobs: &[Job<'_>],
     oracle: bool,
@@ -67,7 +67,7 @@ pub fn compare_each(
     let oracles = Oracles::of(jobs, &setups, oracle)?;
     let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
     let futures = Futures::of(&runs);
-    // More threads than runs would only be started to be idle.
+    // Threads beyond the number of runs would be idle.
     let threads = if runs.len() < threads { runs.len().max(1) } else { threads };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -85,7 +85,7 @@ pub fn compare_each(
         result
     };
     let mut results: Vec<_> = pool.install(|| runs.par_iter().enumerate().map(run).collect());
-    // What stopped the others comes before those it stopped.
+    // The error that stopped the others takes precedence over the interruptions that it caused.
     let cause = |e: &SimError| stops_all(e) && !matches!(e, SimError::Interrupted);
     if stopped.into_inner() {
         let mut errors = results.into_iter().filter_map(Result::err);
@@ -118,8 +118,8 @@ pub fn compare_each(
     Ok(done.into_iter().enumerate().map(outcome).collect())
 }
 
-/// Whether an error is none of the policy's, so that no other could do better, or a mistake in a policy that its
-/// author wants to see at once.
+/// Whether an error does not depend on the policy, so that no other could do better, or is a
+/// mistake in a user's policy that its author needs to see at once.
 const fn stops_all(error: &SimError) -> bool {
     matches!(
         error,
@@ -127,7 +127,7 @@ const fn stops_all(error: &SimError) -> bool {
     )
 }
 
-/// How much more a run writes than the oracle; nothing if neither wrote.
+/// By how much a run writes more than the oracle; 0 if neither wrote.
 fn distance(
     run: &RunResult,
     job: &Job<'_>,
@@ -148,7 +148,7 @@ fn distance(
 /// The oracle's runs: one for all jobs with the same input on the same device.
 struct Oracles<'a> {
     jobs: Vec<Job<'a>>,
-    /// The oracle's run that each job is measured against, or why there is none; empty if none is.
+    /// Index of the oracle's run for each job, or why there is none; empty without an oracle.
     of_job: Vec<Result<usize, String>>,
 }
 
@@ -184,17 +184,17 @@ impl<'a> Oracles<'a> {
     }
 }
 
-/// The oracle on the device of a job, with as many classes as that has room for.
+/// The oracle on the device of a job, with as many classes as the device has room for.
 fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
-    // Cut to size already.
+    // The device is already sized.
     let device = Device { fixed_capacity: true, ..setup.plan.device.clone() };
     let mut policy = PolicySpec::parse(ORACLE, None, None)?;
-    // It knows what is never written, too.
+    // The oracle also knows which pages are never written.
     policy.read_only_separation = job.read_only != ReadOnly::None;
     if job.policy.layer == LayerKind::PageMapped {
         policy.idle.clone_from(&job.policy.idle);
     }
-    // Whoever may not hear of trims is measured against one that may not either.
+    // A policy without trims is compared with an oracle without trims.
     if job.policy.dead_data.name == "none" {
         policy.dead_data = job.policy.dead_data.clone();
     }
@@ -205,7 +205,7 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
     Ok(Setup::of(&oracle).is_ok().then_some(oracle))
 }
 
-/// Whether two jobs come to the same.
+/// Whether two jobs give the same run.
 fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
     let Job {
         device,
@@ -227,13 +227,13 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         watermarks,
         wears_out,
         check,
-        // The oracle's lifetime is nobody's business.
+        // The lifetime of the oracle is not reported.
         daily_writes: _,
-        // Recorded of whichever is run.
+        // Each run records its own history.
         history: _,
-        // Written once, by whoever is asked to.
+        // The delay log is written by the job itself.
         delays: _,
-        // It changes nothing.
+        // Observers do not change the run.
         watch: _,
         seed,
     } = a;
@@ -260,10 +260,10 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *seed == b.seed
 }
 
-/// The futures of many runs, each shared by those that see the same pages written.
+/// The futures of many runs, each shared by the runs that write the same pages.
 struct Futures {
     shared: Vec<Shared>,
-    /// Which of them each run asks.
+    /// The index of the future of each run.
     of_run: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The delay of each request, written down: the figure with the peaks (thesis of Mylavarapu 2008,
+//! Log of the delay of each request, for the figure with the peaks (thesis of Mylavarapu 2008,
 //! Figure 2).
 
 use std::{
@@ -12,20 +12,21 @@ use thermocline_trace::Op;
 
 use crate::SimError;
 
-/// How long a request waited.
+/// The delay of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RequestDelay {
-    /// When it came, since the statistics began.
+    /// Arrival, since the statistics began.
     pub arrival_ns: u64,
     /// Read or write.
     pub op: Op,
-    /// From its arrival to its end.
+    /// Time from arrival to completion.
     pub response_ns: u64,
-    /// From its arrival, or from the end of the request before where that is later, to its end.
+    /// Time from arrival, or from the completion of the previous request if that is later, to
+    /// completion.
     pub delay_ns: u64,
 }
 
-/// A CSV file that takes the delay of every read and write of a run, in the order of their ends. It
+/// A CSV file of the delay of every read and write of a run, in the order of completion. The file
 /// appears when it is complete.
 #[derive(Debug)]
 pub struct DelayLog {
@@ -36,7 +37,7 @@ pub struct DelayLog {
 #[derive(Debug)]
 struct Sink {
     out: BufWriter<Out>,
-    /// The first thing that went wrong.
+    /// The first error.
     failed: Option<std::io::Error>,
 }
 

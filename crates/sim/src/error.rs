@@ -1,35 +1,35 @@
-//! What can go wrong, by whose fault it is.
+//! The errors of the simulator, by cause.
 
 use thermocline_assembly::AssemblyError;
 use thermocline_policy::foreign::Failure;
 use thermocline_trace::TraceError;
 use thermocline_units::naming::SpecError;
 
-/// An error of the simulator; its kind decides the exit code, its text says what to do.
+/// An error of the simulator. Its kind decides the exit code; its text contains the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// The user asked for something there is not.
+    /// An invalid setting.
     #[error("{0}")]
     Usage(String),
-    /// A file, or figures that make no device.
+    /// An unreadable file, or figures that do not describe a device.
     #[error("{0}")]
     Input(String),
-    /// The trace or the workload.
+    /// An error of the trace or the workload.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// An input that was to be left out if it is so small.
+    /// The input is smaller than the requested minimum.
     #[error("{0}")]
     TooSmall(String),
-    /// The run could not be finished.
+    /// The run could not be completed.
     #[error("{0}")]
     Failed(String),
-    /// It takes more memory than there is.
+    /// The run needs more memory than there is.
     #[error("{0}")]
     Memory(String),
-    /// An invariant was broken: a bug of this program.
+    /// An invariant was violated: a bug of this program.
     #[error("{0}; this is a bug, please report it with the command that showed it")]
     Broken(String),
-    /// A policy of the user's own failed.
+    /// A user-defined policy failed.
     #[error("{0}")]
     Policy(Failure),
     /// The user interrupted the run.
@@ -38,7 +38,7 @@ pub enum SimError {
 }
 
 impl SimError {
-    /// The error with the policy whose run failed.
+    /// Adds the name of the policy whose run failed.
     #[must_use]
     pub fn of_policy(self, policy: &str) -> Self {
         match self {

@@ -1,6 +1,6 @@
-//! What is known when a run is over: the counts since the fill, and what was measured.
+//! Data available at the end of a run: the counts since the fill, and the measurements.
 //!
-//! Results are worked out from these alone.
+//! Results are computed only from these.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     setup::Setup,
 };
 
-/// The state after the fill, where statistics begin.
+/// The state after the fill, when statistics begin.
 pub(crate) struct Snapshot {
     counters: Counters,
     choices: Vec<(&'static str, u64)>,
@@ -25,28 +25,28 @@ pub(crate) struct Snapshot {
     erases: Vec<u32>,
 }
 
-/// A run that is over.
+/// A completed run.
 pub(crate) struct Facts<'a> {
     pub job: &'a Job<'a>,
     pub setup: &'a Setup,
     pub measured: &'a Measured,
-    /// What the layer did.
+    /// Counters of the layer.
     pub layer: Counters,
-    /// What the chip did.
+    /// Counts of the chip.
     pub chip: Counts,
-    /// Blocks chosen by each rule.
+    /// Number of blocks chosen by each rule.
     pub choices: BTreeMap<String, u64>,
-    /// What was known to be dead, where anything was or somebody looked.
+    /// Dead data that were found, if any were or a source was in use.
     pub dead_data: Option<result::DeadData>,
-    /// What the placement reports of itself, at the end.
+    /// The placement's report at the end.
     pub report: BTreeMap<String, String>,
-    /// Erases of each block.
+    /// Erase count of each block.
     pub erases: Vec<u32>,
-    /// Valid pages of each block, now.
+    /// Valid pages of each block at the end.
     valid: Vec<u32>,
-    /// What single pages of the host took, where that is bounded.
+    /// Work per host page, where it is bounded.
     pub page_work: Option<PageWork>,
-    /// RAM of the layer, where it was counted.
+    /// RAM of the layer, if it was measured.
     pub memory_bytes: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl Snapshot {
         }
     }
 
-    /// What is known of a run of `job` on `layer`, which held `self` after the fill.
+    /// The facts of a run of `job` on `layer`, given the state `self` after the fill.
     pub(crate) fn facts<'a>(
         &self,
         job: &'a Job<'a>,
@@ -94,7 +94,7 @@ impl Snapshot {
         }
     }
 
-    /// Blocks chosen by each rule since then.
+    /// Number of blocks chosen by each rule since the snapshot.
     fn choices(&self, job: &Job<'_>, layer: &dyn Driven, victims: u64) -> BTreeMap<String, u64> {
         let rules = layer.inspect().choices();
         if rules.is_empty() {
@@ -107,7 +107,8 @@ impl Snapshot {
     }
 
     fn dead_data(&self, layer: &dyn Driven, did: &Counters) -> Option<result::DeadData> {
-        // A file system is mostly found before the statistics begin.
+        // Not relative to the snapshot, because file systems are mostly recognised before the
+        // statistics begin.
         let watched = layer.dead_data().zip(self.dead_data).map(|(now, then)| DeadDataCounters {
             armed: now.armed,
             disarmed: now.disarmed,
@@ -131,12 +132,12 @@ impl Snapshot {
 }
 
 impl Facts<'_> {
-    /// Whether the layer maps pages.
+    /// Whether the layer has a page-level map.
     pub(crate) fn is_page_mapped(&self) -> bool {
         self.job.policy.layer == LayerKind::PageMapped
     }
 
-    /// Whether it maps blocks.
+    /// Whether the layer is block-mapped.
     pub(crate) fn is_nftl(&self) -> bool {
         self.job.policy.layer == LayerKind::Nftl
     }
@@ -151,29 +152,29 @@ impl Facts<'_> {
         u64::from(self.setup.plan.device.profile.geometry.data_blocks()) * u64::from(self.pages())
     }
 
-    /// Bytes the device exports, the whole of it where a sample was run.
+    /// Bytes that the device exports; for a sample, those of the whole device.
     pub(crate) fn logical_bytes(&self) -> u64 {
         let page = self.setup.plan.device.profile.geometry.page_size;
         u64::from(self.setup.plan.logical_pages) * u64::from(page) * self.of()
     }
 
-    /// Bytes of them that are used.
+    /// Bytes that are in use.
     pub(crate) fn used_bytes(&self) -> u64 {
         let page = self.setup.plan.device.profile.geometry.page_size;
         u64::from(self.setup.used_pages) * u64::from(page) * self.of()
     }
 
-    /// Bytes of all writes, those to pages included that a sample stands for.
+    /// Bytes of all host writes; for a sample, scaled to the whole device.
     pub(crate) fn host_bytes(&self) -> u64 {
         self.measured.bytes_written * self.of()
     }
 
-    /// Pages that each page stands for.
+    /// Number of pages that each page stands for.
     fn of(&self) -> u64 {
         self.job.stands_for().into()
     }
 
-    /// (host + copied + metadata page programs) / host page writes, as they were counted.
+    /// (host + copied + metadata page programs) / host page writes, as counted.
     pub(crate) fn programs_a_write(&self) -> Option<f64> {
         let Counters { host_writes, copies, map_programs, .. } = self.layer;
         let programs = host_writes + copies + map_programs;
@@ -185,12 +186,12 @@ impl Facts<'_> {
         self.valid[block.0 as usize]
     }
 
-    /// Pages that a watcher read beside the host's.
+    /// Pages that a file-system watcher read in addition to the host.
     pub(crate) fn extra_reads(&self) -> u64 {
         self.dead_data.map_or(0, |dead| dead.extra_reads)
     }
 
-    /// What the lifetime is extrapolated from.
+    /// The data for extrapolating the lifetime.
     pub(crate) fn life(&self) -> Life<'_> {
         let profile = &self.setup.plan.device.profile;
         Life {

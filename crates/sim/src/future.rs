@@ -1,4 +1,4 @@
-//! What becomes of each page write, worked out ahead for placements that know the future.
+//! Computes the future of each page write in advance, for placements that know the future.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,21 +10,22 @@ use crate::{
     Input, Job, Progress, SimError, classes::with_fewer_classes, input::Batch, setup::Setup,
 };
 
-/// The most memory a future may take. It is the same on every machine, so that the same runs succeed.
+/// Maximum memory of a future. It is the same on every machine, so that the same runs succeed.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// The pages of a run: two runs with equal ones on the same input see the same extents.
+/// The page range and size of a run. Two runs with equal ones on the same input see the same
+/// extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first page a workload writes.
+    /// The first page that a workload writes.
     pub first: u32,
     /// Logical pages of the device.
     pub logical: u32,
-    /// Logical pages that are used.
+    /// Logical pages in use.
     pub used: u32,
     /// Bytes of a page.
     pub page_size: u32,
-    /// Pages that each page stands for.
+    /// Number of pages that each page stands for.
     pub scale: u32,
 }
 
@@ -40,7 +41,7 @@ impl Span {
     }
 }
 
-/// Whether two inputs are the same input, not only alike.
+/// Whether two inputs are the same object, not only equal.
 pub(crate) fn same_input(a: &Input<'_>, b: &Input<'_>) -> bool {
     match (a, b) {
         (Input::Trace(a, times), Input::Trace(b, others)) => {
@@ -51,7 +52,7 @@ pub(crate) fn same_input(a: &Input<'_>, b: &Input<'_>) -> bool {
     }
 }
 
-/// One future for all runs that share it: the first to ask works it out, the last to leave frees it.
+/// A future shared by several runs. The first to ask computes it, the last releases it.
 pub(crate) struct Shared(Mutex<State>);
 
 struct State {
@@ -65,7 +66,7 @@ impl Shared {
         Self(Mutex::new(State { future: None, users }))
     }
 
-    /// The future of a run of `job`; each user asks once.
+    /// The future of a run of `job`. Each run calls this once.
     pub(crate) fn get(
         &self,
         job: &Job<'_>,
@@ -83,20 +84,20 @@ impl Shared {
     }
 }
 
-/// What becomes of each page that a run of `job` will write.
+/// Computes the future of each page that a run of `job` will write.
 ///
 /// # Errors
-/// [`SimError`], as the run itself would give; [`SimError::Failed`] where it takes too much memory.
+/// [`SimError`], as the run itself would return; [`SimError::Failed`] if it needs too much memory.
 pub fn future_of(job: &Job<'_>, progress: &Progress) -> Result<Future, SimError> {
     let fewer = with_fewer_classes(job);
     let setup = Setup::of(fewer.as_ref().unwrap_or(job))?;
     foresee(&job.input, Span::of(&setup), job.seed, progress)
 }
 
-/// Goes over the extents that a run will see and notes when each page is written next or trimmed.
+/// Scans the extents of a run and records when each page is next written or trimmed.
 ///
-/// Spans are counted in page writes of the host, the one that ends the span included; pages are
-/// filled one write before the first.
+/// Distances are in host page writes, including the one that ends them. Pages are filled one write
+/// before the first.
 pub(crate) fn foresee(
     input: &Input<'_>,
     span: Span,
@@ -147,14 +148,14 @@ pub(crate) fn foresee(
     Ok(Future { filled: book.filled, written: book.written })
 }
 
-/// A page that holds what it was filled with, or nothing.
+/// The state of a page that holds the fill, or nothing.
 const FILLED: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
 
 struct Book {
     filled: Vec<u32>,
     written: Vec<u32>,
-    /// The page write that left each page what it is, or [`FILLED`] or [`GONE`].
+    /// For each page, the page write that set its content, or [`FILLED`] or [`GONE`].
     last: Vec<u32>,
 }
 
@@ -164,10 +165,10 @@ impl Book {
         self.written.push(Future::NEVER);
     }
 
-    /// What the page holds ends before the next page write is done; `next` comes after it.
+    /// The content of the page ends before the next page write is done; `next` replaces it.
     fn ends(&mut self, page: u32, next: u32) {
         let now = self.written.len() as u32;
-        // A run refuses pages beyond the device itself.
+        // The run itself refuses pages beyond the device.
         let Some(last) = self.last.get_mut(page as usize) else { return };
         match std::mem::replace(last, next) {
             FILLED => self.filled[page as usize] = now + 1,

@@ -1,50 +1,51 @@
-//! What pictures of a run need beside its result: how it went over time, and distributions.
+//! Data for charts of a run beyond its result: its course over time, and distributions.
 //!
-//! Memory is bounded: samples stand at even distances in pages written, and where there are too many every
-//! second one goes and the distance doubles. The same run gives the same samples, and recording changes no
-//! result. Only runs that are asked for a history pay for it.
+//! Memory is bounded. Samples are taken at equal distances in pages written. When there are too
+//! many, every second one is dropped and the distance doubles. The same run gives the same samples,
+//! and recording changes no result. Only runs with a history pay for it.
 
 use thermocline_ftl::Counters;
 
-/// The most samples kept; at least half as many are, of a run with this many requests.
+/// Maximum number of samples. A run with this many requests keeps at least half as many.
 const MOST: usize = 128;
-/// Steps of a victim's utilization: a twentieth of a block each, and one for blocks without garbage.
+/// Steps of a victim's utilization: each a twentieth of a block, and one for blocks without
+/// garbage.
 const STEPS: usize = 21;
-/// The shares of requests that a [curve](History::writes) has a point for.
+/// The shares of requests at which a [curve](History::writes) has points.
 const QUANTILES: [f64; 7] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
-/// Points of the erase counts, from the least worn block to the most.
+/// Number of points of the erase counts, from the least to the most worn block.
 const BLOCKS: usize = 101;
 
-/// How a run went.
+/// The course of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// Counts since the statistics began, at even distances in pages written and at the end.
+    /// Counts since the statistics began, at equal distances in pages written and at the end.
     pub samples: Vec<Sample>,
-    /// Victims by the share of their pages that was valid, in steps of 5 %. Of victims that one request
-    /// needed together, each counts with their mean.
+    /// Victims by the share of valid pages, in steps of 5 %. Victims needed by one request each
+    /// count with their mean.
     pub victims: Vec<u64>,
     /// Response times of writes.
     pub writes: Vec<Quantile>,
     /// Response times of reads.
     pub reads: Vec<Quantile>,
-    /// Erase counts of the blocks since the fill, sorted: each hundredth of them.
+    /// Every hundredth of the sorted erase counts of the blocks since the fill.
     pub erases: Vec<u32>,
 }
 
-/// Counts at a time, since the statistics began.
+/// Counts at one time, since the statistics began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Pages the host wrote.
+    /// Pages that the host wrote.
     pub host_writes: u64,
-    /// Pages the layer moved.
+    /// Pages that the layer copied.
     pub copies: u64,
     /// Blocks cleaned.
     pub victims: u64,
-    /// Valid pages in them.
+    /// Valid pages in those blocks.
     pub victims_valid: u64,
 }
 
-/// A response time that so large a share of the requests did not exceed.
+/// The response time that this share of the requests did not exceed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
     /// The share.
@@ -53,10 +54,10 @@ pub struct Quantile {
     pub us: f64,
 }
 
-/// Takes samples while a run goes on.
+/// Takes samples during a run.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    /// Counters when the statistics began.
+    /// Counters at the start of the statistics.
     start: Counters,
     pages_per_block: u32,
     /// Pages written between two samples.
@@ -78,12 +79,12 @@ impl Recorder {
         }
     }
 
-    /// Statistics begin here.
+    /// Starts the statistics.
     pub(crate) fn begin(&mut self, counters: &Counters) {
         *self = Self { start: *counters, ..Self::new(self.pages_per_block) };
     }
 
-    /// A request was served.
+    /// Takes a sample after a request if one is due.
     pub(crate) fn note(&mut self, counters: &Counters) {
         let did = counters.since(&self.start);
         let Counters { host_writes, copies, victims, victims_valid, .. } = did;
@@ -117,7 +118,7 @@ impl Recorder {
         self.samples = kept;
     }
 
-    /// The run is over.
+    /// Ends the recording.
     pub(crate) fn finish(mut self) -> (Vec<Sample>, Vec<u64>) {
         if self.samples.last() != Some(&self.last) {
             self.samples.push(self.last);
@@ -131,7 +132,7 @@ pub(crate) fn quantiles(at: impl Fn(f64) -> f64) -> Vec<Quantile> {
     QUANTILES.map(|share| Quantile { share, us: at(share) }).to_vec()
 }
 
-/// Each hundredth of the erase counts, sorted.
+/// Every hundredth of the sorted erase counts.
 pub(crate) fn erase_curve(erases: &[u32]) -> Vec<u32> {
     let mut sorted = erases.to_vec();
     sorted.sort_unstable();

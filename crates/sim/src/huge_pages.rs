@@ -1,11 +1,11 @@
-//! An allocator that asks the system for huge pages where they pay.
+//! An allocator that requests huge pages from the system where they help.
 //!
-//! A translation table of a large device is read at random: with 4 KiB pages nearly every access
-//! also misses the processor's table of virtual addresses. Linux grants 2 MiB pages to memory that
-//! is aligned and asks for them; elsewhere this is the system's allocator.
+//! The translation table of a large device is accessed randomly. With 4 KiB pages, nearly every
+//! access also misses the processor's TLB. Linux grants 2 MiB pages to aligned memory on request.
+//! On other systems this is the system's allocator.
 //!
-//! It also counts, for each thread, the bytes that are allocated less those that were freed: the RAM
-//! of a translation layer is what a thread has more of after it was built than before.
+//! It also counts, for each thread, the bytes allocated minus the bytes freed. The RAM of a
+//! translation layer is the increase of that while it is built.
 
 #![allow(unsafe_code)]
 
@@ -17,14 +17,14 @@ use std::{
 const HUGE: usize = 2 << 20;
 
 thread_local! {
-    /// Bytes this thread allocated less those it freed; none before it allocated anything, and none
-    /// in a program with another allocator.
+    /// Bytes that this thread allocated minus those it freed; `None` before its first allocation,
+    /// and in a program with another allocator.
     static HELD: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
-/// Counts on this thread, wrapping rather than failing.
+/// Adds to this thread's count. Wraps instead of failing.
 fn count(bytes: i64) {
-    // A thread that ends has nothing to measure.
+    // A thread that is ending has nothing to measure.
     let _ = HELD.try_with(|held| held.set(Some(held.get().unwrap_or(0).wrapping_add(bytes))));
 }
 
@@ -32,7 +32,7 @@ fn held() -> Option<i64> {
     HELD.try_with(Cell::get).ok().flatten()
 }
 
-/// Measures what the thread allocates from now on and keeps.
+/// Measures the memory that the thread allocates and keeps from now on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter(Option<i64>);
 
@@ -41,22 +41,22 @@ impl Meter {
         Self(held())
     }
 
-    /// Bytes kept since the start; none if the program has another allocator.
+    /// Bytes kept since the start; `None` if the program has another allocator.
     pub(crate) fn bytes(self) -> Option<u64> {
         let (then, now) = self.0.zip(held())?;
         u64::try_from(now.wrapping_sub(then)).ok()
     }
 }
 
-/// The system's allocator, with tables of several megabytes on huge pages. A program chooses it by
-/// `#[global_allocator]`.
+/// The system's allocator, with tables of several megabytes on huge pages. A program selects it
+/// with `#[global_allocator]`.
 #[derive(Clone, Copy, Debug)]
 pub struct HugePages;
 
-/// A mapping of its own, aligned to huge pages, for what is so large that it needs several of them.
+/// A separate mapping, aligned to huge pages, for allocations that need several of them.
 ///
-/// Its pages are zero, and the system backs them at the first access: a chip in memory, or a table of a device that is
-/// not written in full, costs what is used of it.
+/// Its pages are zero, and the system backs them at the first access. So a chip in memory, or a
+/// table of a device that is not fully written, costs only what is used of it.
 #[cfg(target_os = "linux")]
 mod mapping {
     use std::{alloc::Layout, ptr};
@@ -67,16 +67,16 @@ mod mapping {
         layout.size() >= 2 * HUGE && layout.align() <= HUGE
     }
 
-    /// The length of the mapping behind a layout.
+    /// The length of the mapping for a layout.
     fn length(layout: Layout) -> usize {
         // A layout is at most `isize::MAX` bytes long, so this does not overflow.
         layout.size().next_multiple_of(HUGE)
     }
 
-    /// Zeros, or null if the system has no memory.
+    /// Allocates zeroed memory; null if the system has none.
     pub(super) fn take(layout: Layout) -> *mut u8 {
         let length = length(layout);
-        // SAFETY: a new mapping touches nothing that exists. What is cut off and advised lies within it.
+        // SAFETY: a new mapping overlaps nothing. The parts unmapped and advised lie within it.
         unsafe {
             let memory = libc::mmap(
                 ptr::null_mut(),
@@ -97,22 +97,22 @@ mod mapping {
             if before < HUGE {
                 libc::munmap(aligned.add(length).cast(), HUGE - before);
             }
-            // Whole huge pages only: the rest of the last one would never be used. Whether the advice is taken does not
-            // matter.
+            // Whole huge pages only, because the rest of the last one would never be used. The
+            // advice may be ignored.
             libc::madvise(aligned.cast(), layout.size() & !(HUGE - 1), libc::MADV_HUGEPAGE);
             aligned
         }
     }
 
     /// # Safety
-    /// The memory was taken with this layout.
+    /// The memory was allocated with this layout.
     pub(super) unsafe fn give(memory: *mut u8, layout: Layout) {
         // SAFETY: a mapping of this length begins here.
         unsafe { libc::munmap(memory.cast(), length(layout)) };
     }
 }
 
-/// Elsewhere the system's allocator does all.
+/// On other systems the system's allocator does everything.
 #[cfg(not(target_os = "linux"))]
 mod mapping {
     use std::{alloc::Layout, ptr};
@@ -128,15 +128,15 @@ mod mapping {
     pub(super) unsafe fn give(_: *mut u8, _: Layout) {}
 }
 
-// SAFETY: what suits a mapping is taken and given back as one, the rest by the system's allocator; the layout alone
-// decides, and memory is given back with the layout it was taken with.
+// SAFETY: the layout alone decides whether a mapping or the system's allocator is used, and memory
+// is freed with the layout with which it was allocated.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as i64);
         if mapping::suits(layout) {
             return mapping::take(layout);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: by the caller's contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -145,21 +145,21 @@ unsafe impl GlobalAlloc for HugePages {
         if mapping::suits(layout) {
             return mapping::take(layout);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: by the caller's contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-(layout.size() as i64));
         if mapping::suits(layout) {
-            // SAFETY: memory was taken with this very layout.
+            // SAFETY: the memory was allocated with this layout.
             return unsafe { mapping::give(memory, layout) };
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: by the caller's contract.
         unsafe { System.dealloc(memory, layout) }
     }
 
-    // `realloc` is the default one: allocate, copy, free, by the methods above.
+    // The default `realloc` allocates, copies and frees with the methods above.
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
     fn small_and_large_memory_is_zero_aligned_and_given_back() {
         for size in [8, HUGE, 2 * HUGE, 5 * HUGE + 12345] {
             let layout = Layout::from_size_align(size, 8).expect("a layout");
-            // SAFETY: the layout is not empty; memory is used within it and given back once.
+            // SAFETY: the layout is not empty; the memory is used within its bounds and freed once.
             unsafe {
                 let memory = HugePages.alloc_zeroed(layout);
                 assert!(!memory.is_null());
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_not_used_is_not_backed() {
         let layout = Layout::from_size_align(64 * HUGE, 8).expect("a layout");
-        // SAFETY: as above; a page is at least 4 KiB, and one byte each is told of.
+        // SAFETY: as above; a page is at least 4 KiB, and the vector has one byte for each.
         let backed = unsafe {
             let memory = HugePages.alloc_zeroed(layout);
             assert!(!memory.is_null());

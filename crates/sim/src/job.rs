@@ -1,4 +1,4 @@
-//! What one simulation is: a policy, a device, an input, and every choice beside them.
+//! The description of one simulation: a policy, a device, an input, and all other settings.
 
 use thermocline_policy::trigger::Watermarks;
 
@@ -7,23 +7,22 @@ use crate::{DelayLog, Device, Input, PolicySpec, Watch};
 /// How much of the device holds data before the statistics begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fill {
-    /// All logical pages in order, of which over-provisioning says how many there are.
+    /// All logical pages in order; over-provisioning determines their number.
     Logical,
-    /// The same in random order.
+    /// All logical pages in random order.
     Shuffled,
-    /// This share of the data pages less the reserve: the papers' utilization.
+    /// This share of the data pages minus the reserve: the papers' utilization.
     Share(f64),
-    /// Nothing: the device is as it left the factory, with as many logical pages as
-    /// over-provisioning says.
+    /// Nothing: a new device, with the number of logical pages given by over-provisioning.
     Nothing,
 }
 
-/// Which clock runs.
+/// The clock of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// A request starts when the last has ended.
     Device,
-    /// Requests arrive when the trace or the Poisson process says.
+    /// Requests arrive at the times of the trace or the Poisson process.
     Arrivals,
 }
 
@@ -32,9 +31,9 @@ pub enum Clock {
 pub enum ReadOnly {
     /// None.
     None,
-    /// This share of them, which the workload leaves alone.
+    /// This share of them, which the workload does not write.
     Share(f64),
-    /// Those the trace never writes.
+    /// Those that the trace never writes.
     Unwritten,
 }
 
@@ -45,65 +44,65 @@ pub struct Job<'a> {
     pub device: Device,
     /// The policies.
     pub policy: PolicySpec,
-    /// What drives it.
+    /// The input.
     pub input: Input<'a>,
-    /// What it holds at the start.
+    /// Content of the device at the start.
     pub fill: Fill,
-    /// Physical over logical pages, less 1, where nothing else fixes the sizes.
+    /// Physical over logical pages, minus 1, where nothing else fixes the sizes.
     pub over_provisioning: f64,
-    /// Logical pages, where the device is formatted already.
+    /// Number of logical pages, if the device is already formatted.
     pub logical_pages: Option<u32>,
-    /// Logical pages that are used, the first ones; the rest is trimmed after the fill.
+    /// Number of logical pages in use, the first ones. The rest is trimmed after the fill.
     pub used: Option<u64>,
-    /// Pages that each page of the device stands for, where blocks have fewer than those of the device that is meant.
-    /// The sizes of a workload are those of that device.
+    /// Number of pages that each page of the device stands for, if blocks have fewer pages than
+    /// those of the modelled device. Sizes of a workload are those of the modelled device.
     pub scale: u32,
-    /// The time scale of age transformations, in nanoseconds; by default worked out from the input and
+    /// The time scale of age transformations, in nanoseconds; by default derived from the input and
     /// the device.
     pub time_scale_ns: Option<f64>,
-    /// Bytes of RAM for changes of a map that lies on the chip; by default the map is in RAM.
+    /// Bytes of RAM for changes of a map on the chip; by default the map is in RAM.
     pub map_cache: Option<u64>,
-    /// Bytes the host writes before the statistics begin, beside the fill.
+    /// Bytes that the host writes before the statistics begin, in addition to the fill.
     pub warm_up: u64,
-    /// Repeat the input until write amplification has settled, this many times at most; statistics are those of the
-    /// last time.
+    /// Repeats the input until write amplification has settled, at most this many times. Statistics
+    /// are those of the last pass.
     pub settle: Option<u32>,
-    /// Trace addresses beyond the device are taken modulo its size.
+    /// Takes trace addresses beyond the device modulo its size.
     pub wrap: bool,
-    /// The clock; by default arrivals where there are any.
+    /// The clock; by default arrivals if the input has them.
     pub clock: Option<Clock>,
     /// Read-only data.
     pub read_only: ReadOnly,
-    /// Requests the device works on at once; by default one on its own clock, and all that have
-    /// arrived where they arrive.
+    /// Number of requests that the device works on at once. The default is one on the device's
+    /// clock, and all that have arrived with arrivals.
     pub queue_depth: Option<u32>,
     /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
-    /// Blocks die at their rated endurance.
+    /// Blocks fail at their rated endurance.
     pub wears_out: bool,
-    /// Count everything again at the end.
+    /// Recounts everything at the end.
     pub check: bool,
-    /// Bytes the host writes in a day, by which lifetimes are told in years; by default as many as the
-    /// input's arrivals come to.
+    /// Bytes that the host writes in a day, for lifetimes in years; by default from the input's
+    /// arrivals.
     pub daily_writes: Option<u64>,
-    /// Record a [`History`](crate::History) for pictures. It changes no result.
+    /// Records a [`History`](crate::History) for charts. It does not change results.
     pub history: bool,
-    /// Where the delay of each request is written down.
+    /// The log of the delay of each request.
     pub delays: Option<&'a DelayLog>,
-    /// Who looks on.
+    /// The observer.
     pub watch: Option<&'a dyn Watch>,
-    /// The seed.
+    /// The seed of random numbers.
     pub seed: u64,
 }
 
 impl<'a> Job<'a> {
-    /// Pages that each page stands for.
+    /// Number of pages that each page stands for.
     #[must_use]
     pub fn stands_for(&self) -> u32 {
         self.input.sampled() * self.scale
     }
 
-    /// A job with every choice at its default.
+    /// A job with all settings at their defaults.
     #[must_use]
     pub fn new(device: Device, policy: PolicySpec, input: Input<'a>) -> Self {
         Self {

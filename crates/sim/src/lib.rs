@@ -1,9 +1,9 @@
 //! The simulator: drives a translation layer with a trace or a generated workload on a virtual
 //! clock, and measures it.
 //!
-//! A [`Job`] is one policy on one [`Input`]; [`run()`] gives its [`RunResult`], [`compare()`] those of
-//! many, in parallel and in order. One seed gives one result, byte for byte, on any number of
-//! threads; only [`RunResult::perf`] differs.
+//! A [`Job`] is one policy on one [`Input`]. [`run()`] returns its [`RunResult`], [`compare()`]
+//! those of many jobs, in parallel and in order. A seed determines the result, byte for byte, on
+//! any number of threads; only [`RunResult::perf`] differs.
 
 pub mod answer;
 mod classes;

@@ -1,16 +1,18 @@
-//! How long flash lasts, extrapolated from the erases of a run.
+//! Lifetime of the flash, extrapolated from the erases of a run.
 //!
-//! A lifetime follows from the mean erase count: an integer median is the same for policies that differ
-//! by half, and zero where most blocks rest. Time is the arrivals' own, or the user's rate: on a device
-//! that cannot keep up, the time it takes would make the worst policy live longest.
+//! A lifetime follows from the mean erase count. An integer median would be equal for policies that
+//! differ by half, and zero if most blocks are not erased. Time is that of the arrivals or the
+//! user's rate. With the device's own time, an overloaded device with the worst policy would live
+//! longest.
 
-/// How many times as long as the trace a device may be busy before it is overloaded.
+/// A device is overloaded if it is busy for more than this multiple of the trace's duration.
 const OVERLOADED: f64 = 1.05;
 
-/// Requests that may be left at the last arrival, as many as a host queues: a short burst is no overload.
+/// Number of requests that may be outstanding at the last arrival, as many as a host queues: a
+/// short burst is no overload.
 const QUEUED: f64 = 32.0;
 
-/// The warranty over which drive writes per day are counted.
+/// The warranty period for drive writes per day.
 const WARRANTY_DAYS: f64 = 5.0 * 365.25;
 
 /// Nanoseconds of a day.
@@ -19,40 +21,40 @@ pub(crate) const DAY_NS: f64 = 86400e9;
 /// Days of a year.
 pub(crate) const YEAR_DAYS: f64 = 365.25;
 
-/// What a lifetime is extrapolated from.
+/// The data from which a lifetime is extrapolated.
 pub(crate) struct Life<'a> {
     /// Erases of each data block in the run.
     pub erases: &'a [u32],
     /// Rated endurance.
     pub endurance: u32,
-    /// By how much more the device programs, and so erases, than was counted.
+    /// By how much the device programs, and so erases, more than was counted.
     pub more_programs: f64,
-    /// Bytes the host wrote.
+    /// Bytes that the host wrote.
     pub host_bytes: u64,
     /// Bytes the device exports.
     pub logical_bytes: u64,
-    /// What the run took, without what it waited for at first.
+    /// Duration of the run, without the initial wait.
     pub elapsed_ns: u64,
-    /// The last arrival, where requests arrive.
+    /// The last arrival, with arrivals.
     pub arrivals_ns: Option<u64>,
     /// Requests of the run.
     pub requests: u64,
-    /// Bytes a day that the user reckons with.
+    /// Bytes a day as given by the user.
     pub daily_writes: Option<u64>,
 }
 
 impl Life<'_> {
-    /// How many times the run fits into the life of a block erased so often in it.
+    /// How often the run fits into the life of a block with this many erases in the run.
     fn runs(&self, erases: f64) -> Option<f64> {
         (erases > 0.0).then(|| f64::from(self.endurance) / (erases * self.more_programs))
     }
 
-    /// How many times the run fits into the life of the most erased block.
+    /// How often the run fits into the life of the most erased block.
     pub(crate) fn first_block(&self) -> Option<f64> {
         self.runs(f64::from(self.erases.iter().copied().max().unwrap_or(0)))
     }
 
-    /// As above, for the block in the middle.
+    /// How often the run fits into the life of the median block.
     pub(crate) fn median_block(&self) -> Option<f64> {
         let mut sorted = self.erases.to_vec();
         sorted.sort_unstable();
@@ -64,23 +66,23 @@ impl Life<'_> {
         self.erases.iter().map(|&erases| u64::from(erases)).sum()
     }
 
-    /// Whether there are fewer than blocks.
+    /// Whether there are fewer erases than blocks.
     pub(crate) fn few_erases(&self) -> bool {
         self.total_erases() < self.erases.len() as u64
     }
 
-    /// What the host can write until the mean erase count reaches the endurance.
+    /// Bytes that the host can write until the mean erase count reaches the endurance.
     pub(crate) fn tbw_bytes(&self) -> Option<f64> {
         let runs = self.runs(self.total_erases() as f64 / self.erases.len() as f64);
         runs.map(|runs| runs * self.host_bytes as f64)
     }
 
-    /// As writes of the whole device a day, over the warranty.
+    /// The same as full-device writes per day over the warranty period.
     pub(crate) fn dwpd(&self) -> Option<f64> {
         self.tbw_bytes().map(|bytes| bytes / self.logical_bytes as f64 / WARRANTY_DAYS)
     }
 
-    /// What the host writes in a day: as the user reckons, or as it arrives.
+    /// Bytes that the host writes in a day: as given by the user, or by the arrivals.
     pub(crate) fn bytes_per_day(&self) -> Option<f64> {
         let own = || {
             let ns = self.arrivals_ns.filter(|&ns| ns > 0)?;
@@ -93,25 +95,25 @@ impl Life<'_> {
         bytes.zip(self.bytes_per_day()).map(|(bytes, a_day)| bytes / a_day / YEAR_DAYS)
     }
 
-    /// How long that takes at this rate.
+    /// Years until the mean erase count reaches the endurance, at this rate.
     pub(crate) fn years(&self) -> Option<f64> {
         self.at_this_rate(self.tbw_bytes())
     }
 
-    /// How long the most erased block lasts at this rate.
+    /// Years until the most erased block reaches the endurance, at this rate.
     pub(crate) fn most_worn_years(&self) -> Option<f64> {
         self.at_this_rate(self.first_block().map(|runs| runs * self.host_bytes as f64))
     }
 
-    /// The time the device needs over the time the arrivals take.
+    /// The time that the device needs, relative to the time of the arrivals.
     pub(crate) fn time_factor(&self) -> Option<f64> {
         let arrivals = self.arrivals_ns.filter(|&ns| ns > 0)?;
         Some(self.elapsed_ns as f64 / arrivals as f64)
     }
 
-    /// Whether the device cannot keep up with them.
+    /// Whether the device cannot keep up with the arrivals.
     pub(crate) fn overloaded(&self) -> bool {
-        // At the pace of the run so many were served after the last arrival.
+        // Number of requests served after the last arrival, at the pace of the run.
         let left = |factor: f64| (1.0 - 1.0 / factor) * self.requests as f64;
         self.time_factor().is_some_and(|factor| factor > OVERLOADED && left(factor) > QUEUED)
     }
@@ -123,7 +125,7 @@ mod tests {
 
     const DAY: u64 = 86_400_000_000_000;
 
-    /// Ten blocks of 100,000 cycles on a device of 4 GB, which the host wrote once in a day.
+    /// Ten blocks of 100,000 cycles on a device of 4 GB that the host wrote once in a day.
     fn life(erases: &[u32]) -> Life<'_> {
         Life {
             erases,
@@ -153,7 +155,7 @@ mod tests {
         assert!(
             (many.most_worn_years().expect("erased") - 100_000.0 / 3.0 / YEAR_DAYS).abs() < 1e-9
         );
-        // Where the median block was not erased at all there is a life all the same.
+        // A lifetime exists even if the median block was never erased.
         let sparse = [0, 0, 0, 9];
         assert_eq!(life(&sparse).median_block(), None);
         assert!(life(&sparse).years().is_some());
@@ -185,7 +187,8 @@ mod tests {
         assert!(late.overloaded() && late.time_factor() == Some(3.0));
         assert_eq!(late.years(), life(&erases).years());
         assert!(!life(&erases).overloaded());
-        // Two thirds of the requests were left at the last arrival: a queue where they are few.
+        // Two thirds of the requests were outstanding at the last arrival: a queue, if they are
+        // few.
         let of = |requests| Life { requests, elapsed_ns: 3 * DAY, ..life(&erases) };
         assert!(!of(2).overloaded() && !of(48).overloaded() && of(49).overloaded());
     }

@@ -1,9 +1,9 @@
-//! A metric is one declaration: key, type, meaning, how it is worked out and how people read it.
+//! A metric is one declaration: key, type, meaning, computation and presentation.
 //!
 //! A part of a result is a struct declared by `part!`. Each field has its documentation, its type,
-//! the expression that works it out from the facts of a run, and its
-//! [`Look`]. Everything else follows from the declaration: the JSON (by serde, in the order of the
-//! fields), the columns of CSV and Parquet, the tables, and the reference of all keys.
+//! the expression that computes it from the facts of a run, and its [`Look`]. Everything else
+//! follows from the declaration: the JSON (by serde, in field order), the columns of CSV and
+//! Parquet, the tables, and the reference of all keys.
 //!
 //! Invariant: [`metrics`] lists every leaf of the JSON once, in its order.
 
@@ -17,7 +17,7 @@ use thermocline_flash::{Energy, Geometry, Kind as Medium, Rules};
 
 use crate::RunResult;
 
-/// What a metric's values are.
+/// The type of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What documentation calls it.
+    /// Its name in documentation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,37 +46,37 @@ impl Kind {
     }
 }
 
-/// How people read a value.
+/// The presentation of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// `1,234,567`.
     Count,
-    /// So many digits after the point.
+    /// With this many decimal places.
     Fixed(u8),
-    /// Four digits or so.
+    /// About four significant digits.
     Short,
     /// A share: `15 %`.
     Percent,
-    /// A share more or less: `+37 %`.
+    /// A relative difference: `+37 %`.
     Excess,
     /// Powers of 1024: `2.3 MiB`.
     Bytes,
     /// Powers of 1000, as storage is sold: `7.3 TB`.
     DecimalBytes,
-    /// Microseconds, in the unit that suits them.
+    /// Microseconds, scaled to a suitable unit.
     Micros,
-    /// Seconds, in the unit that suits them.
+    /// Seconds, scaled to a suitable unit.
     Seconds,
-    /// Years, or days where they are few.
+    /// Years, or days if there are few.
     Years,
 }
 
 /// Which of two values is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// Neither: it describes the run.
+    /// Neither: the value describes the run.
     Neither,
     /// The smaller.
     Less,
@@ -84,48 +84,48 @@ pub enum Better {
     More,
 }
 
-/// What a value needs to be compared with another run's.
+/// The condition under which a value may be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nothing.
+    /// None.
     Always,
-    /// A device that keeps up with the arrivals.
+    /// The device keeps up with the arrivals.
     InTime,
-    /// Enough erases to extrapolate from.
+    /// There are enough erases for an extrapolation.
     EnoughErases,
-    /// Those, and a device that keeps up with the arrivals.
+    /// Both: enough erases, and the device keeps up with the arrivals.
     EnoughErasesInTime,
 }
 
-/// How a metric is shown.
+/// The presentation of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Its name in the list of one run.
     pub(crate) title: &'static str,
-    /// The group of that list; empty stands for the part's own.
+    /// Its group in that list; empty means the part's own.
     pub group: &'static str,
-    /// Its header in tables, lines apart by `\n`.
+    /// Its header in tables; `\n` separates lines.
     pub(crate) header: &'static str,
-    /// Columns of low rank come first where a screen is narrow.
+    /// Columns of low rank have priority on narrow screens.
     pub rank: u8,
-    /// How people read it.
+    /// Format of the value.
     pub format: Format,
     /// Which value is better.
     pub better: Better,
-    /// What it takes to compare it.
+    /// Condition for comparing values.
     pub trust: Trust,
-    /// Zero is not shown in the list of one run.
+    /// Zero is omitted from the list of one run.
     pub quiet: bool,
 }
 
 impl Look {
-    /// A part: the group of its metrics, the first line of their headers, and by how much they are less
-    /// important than their ranks say.
+    /// A part: the group of its metrics, the first line of their headers, and an offset that is
+    /// added to their ranks.
     pub(crate) const fn part(group: &'static str, header: &'static str, rank: u8) -> Self {
         Self { group, header, rank, ..Self::HIDDEN }
     }
 
-    /// For programs alone.
+    /// For programs only.
     pub(crate) const HIDDEN: Self = Self {
         title: "",
         group: "",
@@ -137,12 +137,12 @@ impl Look {
         quiet: false,
     };
 
-    /// A line of the list of one run.
+    /// A line in the list of one run.
     pub(crate) const fn line(title: &'static str, format: Format) -> Self {
         Self { title, format, ..Self::HIDDEN }
     }
 
-    /// A column of tables, too.
+    /// Also a column in tables.
     pub(crate) const fn column(self, header: &'static str, rank: u8) -> Self {
         Self { header, rank, ..self }
     }
@@ -157,17 +157,17 @@ impl Look {
         Self { better: Better::More, ..self }
     }
 
-    /// In a group with another part's metrics.
+    /// In the group of another part.
     pub(crate) const fn among(self, group: &'static str) -> Self {
         Self { group, ..self }
     }
 
-    /// Of no interest where it is zero.
+    /// Omitted if zero.
     pub(crate) const fn quiet(self) -> Self {
         Self { quiet: true, ..self }
     }
 
-    /// An extrapolation.
+    /// Comparable under a condition.
     pub(crate) const fn trust(self, trust: Trust) -> Self {
         Self { trust, ..self }
     }
@@ -175,21 +175,21 @@ impl Look {
 
 /// A figure of a result.
 pub struct Metric {
-    /// Its key in JSON, levels apart by dots; the name of its column in CSV and Parquet.
+    /// Its key in JSON, with dots between levels. Also the name of its column in CSV and Parquet.
     pub key: String,
-    /// The part of the result it belongs to, as an index of [`parts`].
+    /// The part of the result, as an index into [`parts`].
     pub part: usize,
-    /// What it is.
+    /// Its meaning.
     pub about: &'static str,
-    /// What its values are.
+    /// The type of its values.
     pub kind: Kind,
-    /// Whether a run may have none.
+    /// Whether a run may lack it.
     pub optional: bool,
-    /// How it is shown.
+    /// Its presentation.
     pub look: Look,
-    /// Its name in the list of one run, that of its part included; empty where it is not in it.
+    /// Its name in the list of one run, including that of its part; empty if it is not listed.
     pub title: String,
-    /// Its header in tables, that of its part included; empty where it is no column.
+    /// Its header in tables, including that of its part; empty if it is not a column.
     pub header: String,
     get: Arc<Read>,
 }
@@ -201,20 +201,20 @@ impl std::fmt::Debug for Metric {
 }
 
 impl Metric {
-    /// Its value in a result; null where the result has none.
+    /// Its value in a result; null if the result has none.
     #[must_use]
     pub fn of(&self, run: &RunResult) -> Value {
         (self.get)(run).unwrap_or(Value::Null)
     }
 
-    /// Its value in a result as JSON has it; null where the result has none.
+    /// Its value in a result in JSON; null if the result has none.
     #[must_use]
     pub fn in_json<'v>(&self, result: &'v Value) -> &'v Value {
         static NONE: Value = Value::Null;
         self.key.split('.').fold(result, |value, part| value.get(part).unwrap_or(&NONE))
     }
 
-    /// The unit of its values, from the key and how people read it; empty where it is a plain number.
+    /// The unit of its values, from the key and the format; empty for plain numbers.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         const SUFFIXES: [(&str, &str); 9] = [
@@ -244,13 +244,13 @@ impl Metric {
         }
     }
 
-    /// Its value as a number, for what is one.
+    /// Its value as a number, if it is one.
     #[must_use]
     pub fn number(&self, run: &RunResult) -> Option<f64> {
         self.of(run).as_f64()
     }
 
-    /// Whether a result's value may be compared with others'.
+    /// Whether a result's value may be compared with those of others.
     #[must_use]
     pub fn is_comparable(&self, run: &RunResult) -> bool {
         let life = &run.lifetime;
@@ -262,19 +262,19 @@ impl Metric {
         }
     }
 
-    /// Whether a result's value is that of a queue which grows as long as the run goes on.
+    /// Whether a result's value belongs to a queue that grows during the whole run.
     #[must_use]
     pub fn is_of_queue(&self, run: &RunResult) -> bool {
         self.look.trust == Trust::InTime && run.lifetime.overloaded
     }
 
-    /// The group it is shown in.
+    /// The group in which it is shown.
     #[must_use]
     pub fn group(&self) -> &'static str {
         if self.look.group.is_empty() { parts()[self.part].title } else { self.look.group }
     }
 
-    /// The name by which people may call it: the key, or its last words where no other has the same.
+    /// Whether `name` means this metric: its key, or a unique last part of it.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.key == name || self.key.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'))
@@ -288,9 +288,9 @@ pub struct Part {
     pub key: String,
     /// Its title in the list of one run.
     pub title: &'static str,
-    /// What it is.
+    /// Its meaning.
     pub about: &'static str,
-    /// Whether a run may be without it, and its keys absent from JSON.
+    /// Whether a run may lack it, so that its keys are absent from JSON.
     pub optional: bool,
 }
 
@@ -314,19 +314,19 @@ static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
     registry
 });
 
-/// All metrics, in the order of the JSON.
+/// All metrics, in JSON order.
 #[must_use]
 pub fn metrics() -> &'static [Metric] {
     &REGISTRY.metrics
 }
 
-/// All parts of a result, the result itself first.
+/// All parts of a result, the whole result first.
 #[must_use]
 pub fn parts() -> &'static [Part] {
     &REGISTRY.parts
 }
 
-/// The metric of a key, or the only one whose key ends so.
+/// The metric with this key, or the only one whose key ends with it.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Metric> {
     if let Some(metric) = metrics().iter().find(|metric| metric.key == name) {
@@ -336,10 +336,10 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     called.next().filter(|_| called.next().is_none())
 }
 
-/// A metric by its key, or by the last words of it.
+/// A metric by its key, or by the last part of the key.
 ///
 /// # Errors
-/// What to write instead.
+/// The remedy.
 pub fn named(text: &str) -> Result<&'static Metric, String> {
     let text = text.trim();
     find(text).ok_or_else(|| {
@@ -364,19 +364,19 @@ pub(crate) fn getter<T: 'static>(
     Arc::new(get)
 }
 
-/// Where in a result a figure stands, and what was declared of it.
+/// The position of a figure in a result, and its declaration.
 pub(crate) struct Place {
     pub key: String,
     pub part: usize,
     pub about: &'static str,
     pub look: Look,
-    /// What was declared of the part it belongs to.
+    /// The declaration of its part.
     pub above: Look,
     pub optional: bool,
 }
 
 impl Place {
-    /// A new part here; gives its index.
+    /// Adds a part at this position; returns its index.
     pub(crate) fn part(
         &self,
         title: &'static str,
@@ -389,14 +389,14 @@ impl Place {
         registry.parts.len() - 1
     }
 
-    /// A field of the part here.
+    /// The position of a field of this part.
     pub(crate) fn field(&self, part: usize, name: &str, about: &'static str, look: Look) -> Self {
         let dot = if self.key.is_empty() { "" } else { "." };
         let key = format!("{}{dot}{name}", self.key);
         Self { key, part, about, look, above: self.look, optional: self.optional }
     }
 
-    /// The metric here.
+    /// The metric at this position.
     fn metric(&self, kind: Kind, get: Arc<Read>) -> Metric {
         let with_part = |own: &str, between: &str| match self.above.header {
             "" => own.to_owned(),
@@ -417,7 +417,7 @@ impl Place {
     }
 }
 
-/// A field's type: a value, or a part with fields of its own.
+/// The type of a field: a value, or a part with its own fields.
 pub(crate) trait Figure: Sized + 'static {
     fn register(place: &Place, get: &Getter<Self>, registry: &mut Registry);
 }
@@ -461,7 +461,7 @@ values! {
 
 /// Declares the parts of a result, or describes the fields of a struct that is declared elsewhere.
 macro_rules! part {
-    // A part that is worked out from the facts of a run.
+    // A part that is computed from the facts of a run.
     (
         $(#[doc = $about:literal])*
         $(#[derive($($derive:ident),*)])?
@@ -491,7 +491,7 @@ macro_rules! part {
             }
         }
     };
-    // A part that is put together elsewhere.
+    // A part that is constructed elsewhere.
     (
         $(#[doc = $about:literal])*
         $(#[derive($($derive:ident),*)])?

@@ -1,24 +1,24 @@
-//! How well an idle policy foretells the silence between requests (thesis of Mylavarapu 2008, §4.1.1).
+//! Accuracy of an idle policy's predictions of idle time (thesis of Mylavarapu 2008, §4.1.1).
 
-/// What was predicted, held against what came. Times are nanoseconds.
+/// Predictions compared with the actual gaps. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Predictions {
-    /// Gaps between arrivals that were predicted.
+    /// Number of predicted gaps between arrivals.
     pub made: u64,
-    /// Those of which it was right whether a step fits.
+    /// Number of gaps for which the prediction was right about whether a step fits.
     pub right: u64,
-    /// Those predicted longer than they were, by a step or more: a request waits.
+    /// Number of gaps that were shorter than predicted by a step or more, so that a request waits.
     pub too_long: u64,
-    /// Steps that fit into all of these gaps.
+    /// Number of steps that fit into all of these gaps.
     pub steps: u64,
-    /// The steps of those that were predicted.
+    /// The part of these steps that was predicted.
     pub steps_foreseen: u64,
-    /// What the predictions missed, in all.
+    /// Sum of the prediction errors.
     pub missed_ns: u128,
 }
 
 impl Predictions {
-    /// A gap was predicted to be `predicted` long and was `gap`; a step takes `step`.
+    /// Records a gap of length `gap` that was predicted as `predicted`. A step takes `step`.
     pub(crate) fn note(&mut self, predicted: u64, gap: u64, step: u64) {
         let fits = |time: u64| time.checked_div(step).unwrap_or(0);
         let (foreseen, came) = (fits(predicted), fits(gap));
@@ -27,7 +27,7 @@ impl Predictions {
         self.too_long += u64::from(foreseen > came);
         self.steps += came;
         self.steps_foreseen += foreseen.min(came);
-        // A prediction of 0 says that there is less than a step, not that there is nothing.
+        // A prediction of 0 means less than a step, not zero.
         if predicted > 0 || gap >= step {
             self.missed_ns += u128::from(predicted.abs_diff(gap));
         }

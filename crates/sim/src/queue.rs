@@ -1,13 +1,13 @@
-//! The requests that the device works on at once.
+//! The requests that the device works on at the same time.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// The ends of the requests that the device works on. Without a depth it takes any number at once.
+/// The completion times of the requests in progress. Without a depth any number may be in progress.
 pub(crate) struct Queue {
     depth: Option<usize>,
-    /// The end of the last request, at a depth of one.
+    /// Completion of the last request, at a depth of one.
     last: u64,
-    /// The ends of all requests, at a greater depth.
+    /// Completion of all requests, at a greater depth.
     ends: BinaryHeap<Reverse<u64>>,
 }
 
@@ -16,7 +16,7 @@ impl Queue {
         Self { depth, last: 0, ends: BinaryHeap::new() }
     }
 
-    /// When the device takes up a request that comes at `time`.
+    /// When the device starts a request that arrives at `time`.
     #[inline]
     pub(crate) fn take_up(&mut self, time: u64) -> u64 {
         match self.depth {
@@ -29,7 +29,7 @@ impl Queue {
         }
     }
 
-    /// The request that was taken up last is done at `end`.
+    /// Sets the completion of the request that was started last.
     #[inline]
     pub(crate) fn until(&mut self, end: u64) {
         match self.depth {

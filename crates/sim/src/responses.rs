@@ -1,4 +1,4 @@
-//! Response times of many requests, gathered into a few figures.
+//! Response times of many requests, summarised in a few figures.
 
 use hdrhistogram::Histogram;
 
@@ -32,7 +32,7 @@ impl Responses {
         self.pending += 1;
     }
 
-    /// Records one time this often.
+    /// Records a response time, this many times.
     #[inline]
     pub(crate) fn record_n(&mut self, ns: u64, times: u64) {
         if times > 0 {
@@ -50,17 +50,17 @@ impl Responses {
         }
     }
 
-    /// What this share of those recorded so far did not exceed.
+    /// The time that this share of the recorded ones did not exceed.
     pub(crate) fn at(&self, share: f64) -> u64 {
         if self.histogram.is_empty() { self.last } else { self.histogram.value_at_quantile(share) }
     }
 
-    /// All of them together.
+    /// The sum of all.
     pub(crate) fn sum(&self) -> u128 {
         self.sum + u128::from(self.last) * u128::from(self.pending)
     }
 
-    /// Points of their distribution; none of no times.
+    /// Points of their distribution; empty if there are none.
     pub(crate) fn quantiles(&mut self) -> Vec<Quantile> {
         self.flush();
         if self.histogram.is_empty() {
@@ -76,7 +76,7 @@ impl Responses {
             return ResponseTimes::default();
         }
         let us = |ns: u64| Some(ns as f64 / 1000.0);
-        // The histogram knows values to three digits; where all are equal it need not.
+        // The histogram has three significant digits. Clamping makes equal values exact.
         let least = self.histogram.min();
         let at = |q| us(self.histogram.value_at_quantile(q).clamp(least, self.max));
         ResponseTimes {

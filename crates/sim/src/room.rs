@@ -1,4 +1,4 @@
-//! Memory is sized before it is asked for: an allocation that fails would end the process.
+//! Checks memory before it is allocated, because a failed allocation would end the process.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use thermocline_units::show_size;
 
 use crate::SimError;
 
-/// Whether so many bytes can still be had; `what` needs them.
+/// Checks that this many bytes are available for `what`.
 ///
 /// # Errors
-/// [`SimError::Memory`] where they cannot.
+/// [`SimError::Memory`] if they are not.
 pub fn require(bytes: u64, what: &str) -> Result<(), SimError> {
     match available().filter(|left| bytes > *left) {
         None => Ok(()),
@@ -22,8 +22,8 @@ pub fn require(bytes: u64, what: &str) -> Result<(), SimError> {
     }
 }
 
-/// Bytes that can still be had: of the machine, of the control group, and of what the process may map. None where nothing says
-/// so.
+/// Available bytes: the minimum of the machine's, the control group's and the process's limit.
+/// `None` if the system reports none.
 fn available() -> Option<u64> {
     [of_machine(), of_group(), of_process()].into_iter().flatten().min()
 }
@@ -33,7 +33,7 @@ fn of_machine() -> Option<u64> {
     Some(field(&told, "MemAvailable:")? * 1024 + field(&told, "SwapFree:")? * 1024)
 }
 
-/// A control group's limit, less what its processes hold; pages of files make room.
+/// A control group's limit minus the usage of its processes. Cached file pages count as available.
 fn of_group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -49,7 +49,7 @@ fn of_process() -> Option<u64> {
     Some(most.saturating_sub(mapped))
 }
 
-/// The number behind a name.
+/// The number after a name.
 fn field(told: &str, name: &str) -> Option<u64> {
     let line = told.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

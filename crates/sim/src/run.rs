@@ -1,4 +1,4 @@
-//! One policy on one input: the layer is put together, filled, driven and asked what it did.
+//! Runs one policy on one input: builds the layer, fills it, drives it and collects the result.
 
 use std::time::Instant;
 
@@ -30,10 +30,10 @@ pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
     Ok(run_sharing(job, &Shared::new(1), progress)?.result)
 }
 
-/// Repetitions of an input that is to settle.
+/// Repetitions of an input until write amplification settles.
 struct Passes {
     count: u32,
-    /// The last two.
+    /// The last two passes.
     settling: Option<Settling>,
 }
 
@@ -43,13 +43,13 @@ impl Passes {
     }
 }
 
-/// A run, and how it went where that was asked for.
+/// A run, with its history if requested.
 pub(crate) struct Ran {
     pub result: RunResult,
     pub history: Option<History>,
 }
 
-/// Runs one job, which shares its future with others.
+/// Runs one job that shares its future with others.
 pub(crate) fn run_sharing(
     job: &Job<'_>,
     future: &Shared,
@@ -71,14 +71,14 @@ pub(crate) fn run_sharing(
         return demand_paged::on(chip, &setup, bytes, runner);
     }
     let ran = setup.plan.build(chip, future, runner);
-    // What a run comes to after its policy failed is of no account.
+    // A result computed after a failure of the policy is discarded.
     match setup.plan.faults.take() {
         Some(failure) => Err(SimError::Policy(failure)),
         None => ran?,
     }
 }
 
-/// Drives a layer, whatever its type. Memory is counted from when the chip is there.
+/// Runs a job on a layer of any type. Memory is measured from after the creation of the chip.
 pub(crate) struct Runner<'a> {
     job: &'a Job<'a>,
     setup: &'a Setup,
@@ -98,16 +98,17 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
 }
 
 impl Runner<'_> {
-    /// Fills the layer, runs it, and asks what it did.
+    /// Fills the layer, runs it, and collects the result.
     pub(crate) fn drive(self, layer: &mut dyn Driven) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
-        // The system backs tables when they are written: now there is still a choice.
+        // The system backs tables when they are first written, so this is the last chance to
+        // refuse.
         if let Some(bytes) = self.memory.bytes() {
             room::require(bytes, "the layer with its tables")?;
         }
         self.fill(layer)?;
-        // The tables that a simulation keeps are not those of a device whose map is on the chip.
+        // The simulation's tables are not those of a device with its map on the chip.
         let memory = match job.map_cache {
             Some(_) => Some(setup.map_ram(job)),
             None => self.memory.bytes(),
@@ -170,7 +171,7 @@ impl Runner<'_> {
         Ok(Ran { result, history })
     }
 
-    /// Writes what the device holds before the run.
+    /// Writes the data that the device holds before the run.
     fn fill(&self, layer: &mut dyn Driven) -> Result<(), SimError> {
         let (job, setup) = (self.job, self.setup);
         let shuffled = (job.fill == Fill::Shuffled)
@@ -210,7 +211,7 @@ impl Runner<'_> {
     }
 }
 
-/// Most memory this process ever used, where the system reports it.
+/// Peak memory of this process, if the system reports it.
 fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status

@@ -1,23 +1,24 @@
-//! Whether write amplification has settled: a result of a device that is still filling up with garbage is no
-//! result of that device in use.
+//! Whether write amplification has settled. The result of a device that is still filling up with
+//! garbage does not describe that device in use.
 //!
-//! The test: two stretches of the run, one after the other, differ by little. A trace that is replayed several
-//! times has its last two passes as stretches: the same requests, so [`BETWEEN_PASSES`] decides. Everything else
-//! has the last two quarters of its host writes, in which the traffic itself may differ: [`BETWEEN_QUARTERS`]. A
-//! run that erased fewer blocks than there are has not settled, whatever its quarters say: blocks are left that no
-//! garbage collection has seen. A run that cleaned nothing says nothing.
+//! The test: two consecutive stretches of the run differ by little. For a trace that is replayed
+//! several times these are the last two passes: the same requests, so [`BETWEEN_PASSES`] applies.
+//! For everything else they are the last two quarters of the host writes, in which the traffic
+//! itself may differ: [`BETWEEN_QUARTERS`]. A run with fewer erases than blocks has not settled,
+//! because garbage collection has not visited some blocks. A run without cleaning gives no verdict.
 //!
-//! Invariant: samples stand at fixed numbers of requests, so neither a recording nor an onlooker moves them.
+//! Invariant: samples are taken at fixed numbers of requests, so neither a recording nor an
+//! observer moves them.
 
 use thermocline_ftl::Counters;
 
-/// The most by which the write amplification of two passes may differ.
+/// Maximum relative difference between the write amplification of two passes.
 pub const BETWEEN_PASSES: f64 = 0.02;
 
-/// As above, of two quarters.
+/// Maximum relative difference between the write amplification of two quarters.
 pub const BETWEEN_QUARTERS: f64 = 0.05;
 
-/// The most samples kept.
+/// Maximum number of samples.
 const MOST: usize = 256;
 
 /// What was compared.
@@ -29,7 +30,7 @@ pub enum Stretch {
     Quarters,
 }
 
-/// Pages written by the host and programmed in all, since the statistics began.
+/// Pages written by the host and pages programmed, since the statistics began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Point {
     host: u64,
@@ -37,7 +38,7 @@ struct Point {
 }
 
 impl Point {
-    /// Programs a page written, since another point.
+    /// Programs per page written since another point.
     fn since(self, before: Self) -> Option<f64> {
         let host = self.host - before.host;
         (host > 0).then(|| (self.programs - before.programs) as f64 / host as f64)
@@ -48,19 +49,19 @@ impl Point {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Settling {
     pub stretch: Stretch,
-    /// The write amplification of the last but one.
+    /// Write amplification of the stretch before the last.
     pub before: f64,
-    /// That of the last.
+    /// Write amplification of the last stretch.
     pub last: f64,
 }
 
 impl Settling {
-    /// Of two passes, by their write amplification.
+    /// Two passes, by their write amplification.
     pub(crate) const fn of_passes((before, last): (f64, f64)) -> Self {
         Self { stretch: Stretch::Passes, before, last }
     }
 
-    /// Whether they differ by little.
+    /// Whether the two differ by little.
     pub(crate) fn is_level(&self) -> bool {
         let most = match self.stretch {
             Stretch::Passes => BETWEEN_PASSES,
@@ -70,22 +71,22 @@ impl Settling {
     }
 }
 
-/// Takes samples while a run goes on.
+/// Takes samples during a run.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// Counters when the statistics began.
+    /// Counters at the start of the statistics.
     start: Counters,
     /// Extents between two samples.
     distance: u64,
-    /// Extents until the next one.
+    /// Extents until the next sample.
     left: u64,
     samples: Vec<Point>,
-    /// Where passes ended, the last one excepted.
+    /// The ends of all passes but the last.
     passes: Vec<Point>,
 }
 
 impl Series {
-    /// Statistics begin here.
+    /// Starts the statistics.
     pub(crate) fn begin(counters: &Counters) -> Self {
         let (samples, passes) = (vec![Point::default()], Vec::new());
         Self { start: *counters, distance: 1, left: 1, samples, passes }
@@ -96,7 +97,7 @@ impl Series {
         self.left
     }
 
-    /// So many extents were served, no more than were due.
+    /// Records that this many extents were served, at most those due.
     pub(crate) fn note(&mut self, extents: u64, counters: &Counters) {
         self.left -= extents;
         if self.left > 0 {
@@ -114,7 +115,7 @@ impl Series {
         self.left = self.distance;
     }
 
-    /// A pass over the trace ended, and another one begins.
+    /// Records the end of a pass over the trace.
     pub(crate) fn pass(&mut self, counters: &Counters) {
         self.passes.push(self.point(counters));
     }
@@ -124,7 +125,7 @@ impl Series {
         Point { host: host_writes, programs: host_writes + copies + map_programs }
     }
 
-    /// The last two stretches of the run; nothing if it is too short to have two.
+    /// The last two stretches of the run; `None` if it is too short.
     pub(crate) fn finish(&self, counters: &Counters) -> Option<Settling> {
         let end = self.point(counters);
         if let Some(last) = self.passes.last() {
@@ -151,7 +152,7 @@ mod tests {
         Counters { host_writes, copies, ..Counters::default() }
     }
 
-    /// A run of this many page writes, each of one extent, with copies as given for each.
+    /// A run of this many page writes, one extent each, with the given copies for each.
     fn run(writes: u64, copies: impl Fn(u64) -> u64) -> Option<Settling> {
         let mut series = Series::begin(&Counters::default());
         let (mut done, mut copied) = (0, 0);

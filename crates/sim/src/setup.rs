@@ -1,4 +1,4 @@
-//! What a simulation leaves to be worked out: the size of the device, the clock, and what is filled.
+//! Derived settings of a simulation: the size of the device, the clock, and the fill.
 
 use thermocline_assembly::{Device, LayerPlan, Room, show_pages};
 use thermocline_flash::CountingChip;
@@ -9,26 +9,26 @@ use crate::{
     job::{Clock, Fill, Job, ReadOnly},
 };
 
-/// What a simulation leaves to be worked out.
+/// Derived settings of a simulation.
 pub(crate) struct Setup {
     /// The layer.
     pub plan: LayerPlan,
-    /// How many logical pages are written before the run.
+    /// Number of logical pages written before the run.
     pub filled_pages: u32,
-    /// Logical pages that are used; the rest is trimmed after the fill.
+    /// Number of logical pages in use; the rest is trimmed after the fill.
     pub used_pages: u32,
-    /// Pages that each page stands for.
+    /// Number of pages that each page stands for.
     pub scale: u32,
-    /// Pages at the start of the device that only the fill writes.
+    /// Number of pages at the start of the device that only the fill writes.
     pub read_only_pages: u32,
-    /// Data pages less the reserve.
+    /// Data pages minus the reserve.
     pub capacity: u64,
     pub clock: Clock,
-    /// Whether operations of banks overlap, or what follows an answer is not waited for.
+    /// Whether operations overlap between banks, or continue after a request is answered.
     overlaps: bool,
-    /// Whether the block-mapped layer moves data for the sake of even wear.
+    /// Whether the block-mapped layer levels wear.
     pub levels_wear: bool,
-    /// Whether the chip keeps what little is known of what is written.
+    /// Whether the chip stores the contents known from the input.
     pub keeps_contents: bool,
 }
 
@@ -76,13 +76,14 @@ impl Setup {
         })
     }
 
-    /// Pages that the host writes before the statistics begin; of a sample those that it keeps.
+    /// Number of pages that the host writes before the statistics begin; for a sample, those within
+    /// it.
     pub(crate) fn warm_up_pages(&self, job: &Job<'_>) -> u64 {
         let page = u64::from(self.plan.device.profile.geometry.page_size);
         job.warm_up.div_ceil(page).div_ceil(u64::from(job.stands_for()))
     }
 
-    /// Bytes of memory that a layer takes at least: where each logical page is, and which one each physical page holds.
+    /// Minimum memory of a layer in bytes: the map and the reverse map.
     pub(crate) fn least_memory(&self) -> u64 {
         if self.plan.policy.layer != LayerKind::PageMapped {
             return 0;
@@ -91,13 +92,13 @@ impl Setup {
         pages * size_of::<u32>() as u64
     }
 
-    /// Bytes of RAM that the layer takes where the map is on the chip.
+    /// RAM of the layer in bytes, with the map on the chip.
     pub(crate) fn map_ram(&self, job: &Job<'_>) -> u64 {
         job.map_cache.map_or(0, |cache| crate::demand_paged::ram(self, cache))
     }
 
-    /// An erased chip of the device. Banks and what is cleaned after an answer need a clock of their
-    /// own; where operations follow one another their counts give the time.
+    /// An erased chip of the device. Banks, and cleaning after an answer, need a clock. Without
+    /// overlap the operation counts give the time.
     pub(crate) fn chip(&self, wears_out: bool) -> CountingChip {
         let profile = &self.plan.device.profile;
         let chip = CountingChip::new(profile.geometry, profile.rules);
@@ -111,8 +112,9 @@ impl Setup {
         if wears_out { chip.that_wears_out() } else { chip }
     }
 
-    /// A trace alone chooses the number of blocks: its footprint and the over-provisioning. The policy has no part
-    /// in it, so a result does not depend on the policies beside it.
+    /// The device with its number of blocks. Only the trace's footprint and the over-provisioning
+    /// determine it, not the policy, so a result does not depend on the other policies of a
+    /// comparison.
     pub(crate) fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
         match cut_to_trace(job) {
             Some(Cut { wanted, least }) => Ok(job.device.sized(wanted.max(least))?),
@@ -121,18 +123,18 @@ impl Setup {
     }
 }
 
-/// Open blocks of a bank that a device cut to a trace has room for: as many as any preset keeps.
+/// Open blocks of a bank for which a device sized by a trace has room: as many as any preset keeps.
 const OPEN_BLOCKS: u64 = 6;
 
-/// Data blocks of a device that is cut to a trace.
+/// Data blocks of a device that is sized by a trace.
 struct Cut {
-    /// What the over-provisioning comes to.
+    /// Number of blocks given by the over-provisioning.
     wanted: u64,
-    /// What a log needs beside the data: its free blocks and its open ones, in every bank.
+    /// Minimum number of blocks: the data plus free and open blocks in every bank.
     least: u64,
 }
 
-/// The size of the device, where the trace decides it.
+/// The size of the device, if the trace determines it.
 fn cut_to_trace(job: &Job<'_>) -> Option<Cut> {
     let Input::Trace(trace, _) = job.input else { return None };
     if job.device.fixed_capacity || matches!(job.fill, Fill::Share(_)) || job.wrap {
@@ -148,13 +150,15 @@ fn cut_to_trace(job: &Job<'_>) -> Option<Cut> {
     })
 }
 
-/// Whether the trace is so small that its device has more blocks than the over-provisioning asks for.
+/// Whether the trace is so small that its device has more blocks than the over-provisioning
+/// requires.
 #[must_use]
 pub fn is_enlarged(job: &Job<'_>) -> bool {
     cut_to_trace(job).is_some_and(|cut| cut.least > cut.wanted)
 }
 
-/// Logical pages of the device, which must have room for them, and they for the trace.
+/// Number of logical pages of the device. Checks that they fit the device and that the trace fits
+/// them.
 fn logical_pages(job: &Job<'_>, device: &Device, room: &Room) -> Result<u32, SimError> {
     let logical = match (job.fill, job.input) {
         _ if job.logical_pages.is_some() => job.logical_pages.map_or(0, u64::from),
@@ -218,7 +222,7 @@ fn no_room(job: &Job<'_>, device: &Device, room: &Room, logical: u64) -> String 
     }
 }
 
-/// Logical pages that are used, the first ones.
+/// Number of logical pages in use, the first ones.
 fn used_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
     let Some(used) = job.used else { return Ok(logical_pages) };
     if used == 0 || used > u64::from(logical_pages) {
@@ -240,7 +244,7 @@ fn used_pages(job: &Job<'_>, logical_pages: u32) -> Result<u32, SimError> {
     Ok(used as u32)
 }
 
-/// Pages at the start of the device that only the fill writes.
+/// Number of pages at the start of the device that only the fill writes.
 fn read_only_pages(job: &Job<'_>, used: u32) -> Result<u32, SimError> {
     match (job.read_only, job.input) {
         (ReadOnly::Share(share), Input::Workload(_)) if share < 1.0 => {
@@ -255,10 +259,10 @@ fn read_only_pages(job: &Job<'_>, used: u32) -> Result<u32, SimError> {
     }
 }
 
-/// The clock that runs, and the time scale of age transformations.
+/// The clock, and the time scale of age transformations.
 fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
-    /// Mean gaps between page writes that make the age transformation's time scale
-    /// (the CAT paper's tables on the trace clock).
+    /// The time scale of the age transformation in mean gaps between page writes (the CAT paper's
+    /// tables on the trace clock).
     const GAPS: f64 = 1700.0;
     let page = u64::from(device.profile.geometry.page_size);
     let mean_gap = match job.input {

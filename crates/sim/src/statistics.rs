@@ -1,4 +1,4 @@
-//! Means of several seeds and how sure they are, and how erase counts are spread.
+//! Means over several seeds with their confidence intervals, and the spread of erase counts.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// Half of the interval; zero for a single value.
+    /// Half-width of the interval; zero for a single value.
     pub half: f64,
 }
 
@@ -18,11 +18,11 @@ const STUDENT: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// As above, for very many.
+/// The same for very many degrees of freedom.
 const NORMAL: f64 = 1.96;
 
 impl Interval {
-    /// Of these values; none of no values.
+    /// The interval of these values; `None` if there are none.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
@@ -40,19 +40,19 @@ impl Interval {
     }
 }
 
-/// The mean of erase counts.
+/// Mean of erase counts.
 pub(crate) fn mean(erases: &[u32]) -> f64 {
     erases.iter().map(|&e| f64::from(e)).sum::<f64>() / erases.len() as f64
 }
 
-/// Their sample standard deviation.
+/// Sample standard deviation of erase counts.
 pub(crate) fn deviation(erases: &[u32]) -> f64 {
     let mean = mean(erases);
     let squares: f64 = erases.iter().map(|&e| (f64::from(e) - mean).powi(2)).sum();
     if erases.len() > 1 { (squares / (erases.len() as f64 - 1.0)).sqrt() } else { 0.0 }
 }
 
-/// The least value that so large a share of all does not exceed.
+/// The lowest value that this share of all does not exceed.
 pub(crate) fn percentile(erases: &[u32], share: f64) -> u32 {
     let mut sorted = erases.to_vec();
     sorted.sort_unstable();

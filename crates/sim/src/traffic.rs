@@ -1,7 +1,7 @@
-//! What the host asks, as pictures show it: where and when it writes, how soon it comes back to a page.
+//! Host traffic for charts: where and when the host writes, and how soon it accesses a page again.
 //!
-//! One pass over the extents that a run sees. Memory is bounded: the map has a fixed number of cells, and how soon pages
-//! are used again is measured on a sample of the pages (by a hash of their numbers, as SHARDS does), with
+//! One pass over the extents of a run. Memory is bounded: the map has a fixed number of cells, and
+//! reuse is measured on a sample of the pages (by a hash of their numbers, as SHARDS does), with
 //! distances scaled up.
 
 use std::collections::HashMap;
@@ -16,54 +16,55 @@ use crate::{
     setup::Setup,
 };
 
-/// Columns of the map, and points in time.
+/// Columns of the map: intervals of time.
 pub const COLUMNS: usize = 48;
-/// Rows of the map.
+/// Rows of the map: address ranges.
 pub const ROWS: usize = 32;
-/// Powers of two that an interval or a distance may have.
+/// Number of powers of two for intervals and distances.
 const POWERS: usize = 40;
-/// The most pages whose use is followed.
+/// Maximum number of sampled pages.
 const FOLLOWED: u32 = 1 << 16;
 
 /// The traffic of an input on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// What the columns stand for.
+    /// The extent of all columns together.
     pub span: Extension,
     /// Bytes of a page.
     pub page_size: u32,
     /// Logical pages of the device.
     pub logical_pages: u32,
-    /// Pages read, in each column.
+    /// Pages read in each column.
     pub reads: Vec<u64>,
-    /// Pages written.
+    /// Pages written in each column.
     pub writes: Vec<u64>,
-    /// Pages trimmed.
+    /// Pages trimmed in each column.
     pub trims: Vec<u64>,
     /// Pages written in each row of addresses, the lowest first, and column.
     pub map: Vec<Vec<u64>>,
-    /// Pages written between two writes of one page: how often from 2^i on, below 2^(i + 1).
+    /// Histogram of the pages written between two writes of one page: entry i counts from 2^i to
+    /// below 2^(i + 1).
     pub update_intervals: Vec<u64>,
-    /// Different pages used between two uses of one page: how often, likewise.
+    /// Histogram of the distinct pages accessed between two accesses to one page, in the same form.
     pub reuse_distances: Vec<u64>,
-    /// One page of this many was followed for these two.
+    /// One page of this many was sampled for the histograms.
     pub one_of: u32,
 }
 
-/// What the columns of a [`Traffic`] stand for: equal parts of this.
+/// The extent of a [`Traffic`], which its columns divide equally.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extension {
     /// Time by the trace's clock, in microseconds.
     Time(f64),
-    /// Pages written, where there is no clock.
+    /// Pages written, if there is no clock.
     Pages(u64),
 }
 
 impl Traffic {
-    /// What a run of `job` will see.
+    /// The traffic of a run of `job`.
     ///
     /// # Errors
-    /// [`SimError`], as the run itself would give.
+    /// [`SimError`], as the run itself would return.
     pub fn of(job: &Job<'_>, progress: &Progress) -> Result<Self, SimError> {
         let fewer = with_fewer_classes(job);
         let job = fewer.as_ref().unwrap_or(job);
@@ -89,7 +90,7 @@ struct Watcher {
     traffic: Traffic,
     /// Pages written so far.
     written: u64,
-    /// When each page that is followed was written last, in pages written.
+    /// The last write of each sampled page, in pages written.
     updated: HashMap<u32, u64>,
     uses: Uses,
 }
@@ -156,7 +157,7 @@ impl Watcher {
     }
 
     fn is_followed(&self, page: u32) -> bool {
-        // Knuth's multiplicative hash: neighbours fall apart.
+        // Knuth's multiplicative hash separates neighbours.
         let hash = page.wrapping_mul(2_654_435_769) >> 8;
         hash.is_multiple_of(self.traffic.one_of)
     }
@@ -176,18 +177,19 @@ fn power(value: u64) -> usize {
     (value.max(1).ilog2() as usize).min(POWERS - 1)
 }
 
-/// The order in which pages were used last: how many others were used since.
+/// The order in which pages were last accessed, to count the others accessed since.
 #[derive(Default)]
 struct Uses {
-    /// The place of each page in the order.
+    /// The position of each page in the order.
     places: HashMap<u32, usize>,
-    /// Places taken, as a Fenwick tree.
+    /// Occupied positions, as a Fenwick tree.
     tree: Vec<u32>,
     next: usize,
 }
 
 impl Uses {
-    /// Takes note of a use; the number of other pages used since the last one of this page.
+    /// Records an access. Returns the number of other pages accessed since the last access to this
+    /// page.
     fn use_of(&mut self, page: u32) -> Option<u64> {
         if self.next == self.tree.len() {
             self.move_up();
@@ -204,7 +206,7 @@ impl Uses {
         distance
     }
 
-    /// Gives the pages the lowest places, in the same order.
+    /// Compacts the positions, keeping their order.
     fn move_up(&mut self) {
         let mut order: Vec<_> = self.places.iter().map(|(page, place)| (*place, *page)).collect();
         order.sort_unstable();
@@ -216,7 +218,7 @@ impl Uses {
         }
     }
 
-    /// Places taken up to this one.
+    /// Number of occupied positions up to this one.
     fn count(&self, place: usize) -> u32 {
         let mut at = place + 1;
         let mut sum = 0_u32;
@@ -250,7 +252,7 @@ mod tests {
             of(&mut uses, &[1, 2, 3, 2, 1, 1]),
             [None, None, None, Some(1), Some(2), Some(0)]
         );
-        // Beyond what the tree has room for.
+        // More accesses than the tree has positions.
         for _ in 0..5000 {
             assert_eq!(of(&mut uses, &[7, 8, 9])[0].unwrap_or(2), 2);
         }

@@ -1,4 +1,4 @@
-//! Looking on while a job runs. What is looked at changes nothing: results are the same with and without.
+//! Observation of a running job. It does not change results.
 
 use std::{fmt, sync::Arc};
 
@@ -8,28 +8,29 @@ use thermocline_policy::victim::Onlooker;
 
 use crate::responses::Responses;
 
-/// Looks on while a job runs.
+/// Observes a running job.
 pub trait Watch: fmt::Debug + Sync {
-    /// The most requests to be served before the next look, when the host has written this many pages.
+    /// Maximum number of requests until the next call of `look`, given the pages that the host has
+    /// written.
     fn stride(&self, pages: u64) -> usize;
 
-    /// The job begins, has served some requests, or is over.
+    /// Called at the start of the job, after some requests, and at its end.
     fn look(&self, now: &Look<'_>);
 
-    /// The listener to chosen victims, if there is one.
+    /// The observer of victim choices, if there is one.
     fn onlooker(&self) -> Option<Arc<dyn Onlooker>> {
         None
     }
 }
 
-/// A running job. Counts are those since the statistics began.
+/// A running job. Counts are since the statistics began.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
     /// The state of the layer.
     pub inspect: &'a dyn Inspect,
     /// The chip.
     pub geometry: &'a Geometry,
-    /// What the layer did.
+    /// Counters of the layer.
     pub counters: Counters,
     /// Requests served.
     pub requests: u64,
@@ -39,7 +40,7 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// The response time of writes that this share of them did not exceed, in nanoseconds.
+    /// The write response time that this share of the writes did not exceed, in nanoseconds.
     #[must_use]
     pub fn write_response_ns(&self, share: f64) -> u64 {
         self.writes.at(share)

@@ -1,12 +1,12 @@
-//! The simulator's chip as a microcontroller sees it. It keeps what a counting chip does not: the pages of the map, and
-//! what stands beside each page.
+//! The simulator's chip for the layer of microcontrollers. It also stores what a counting chip does
+//! not: the map pages and the out-of-band area of each page.
 
 use std::collections::BTreeMap;
 
 use thermocline_embedded::{AREA, Area, Content, Found, Geometry, Nand, NandError};
 use thermocline_flash::{BlockId, CountingChip, Flash, FlashError, Lpn, Oob, Ppn};
 
-/// A counting chip with a map on it.
+/// A counting chip that stores the map.
 pub(crate) struct MapKeeping {
     pub(crate) chip: CountingChip,
     shape: Geometry,
@@ -26,7 +26,7 @@ impl MapKeeping {
         Self { chip, shape, map: BTreeMap::new(), areas }
     }
 
-    /// The page of the chip with that number.
+    /// The physical page with this number.
     pub(crate) fn ppn(&self, page: u32) -> Ppn {
         let geometry = self.chip.geometry();
         let (block, page) = (page / self.shape.pages, page % self.shape.pages);
@@ -39,7 +39,7 @@ impl MapKeeping {
         bytes.iter().take(3).rev().fold(0, |entry, byte| entry << 8 | u32::from(*byte))
     }
 
-    /// What stands beside a page.
+    /// The out-of-band area of a page.
     pub(crate) fn area_of(&self, page: u32) -> Found {
         Area::decode(&self.areas[page as usize])
     }
@@ -55,7 +55,7 @@ fn failed(error: FlashError) -> NandError {
     }
 }
 
-/// What the chip knows of a page.
+/// The out-of-band area of a page in the chip's form.
 fn oob(bytes: &[u8; AREA]) -> Oob {
     let (stream, lpn, sequence) = match Area::decode(bytes) {
         Found::Page(Area { content: Content::Data(stream), number, sequence, .. }) => {

@@ -1,4 +1,4 @@
-//! The layer of microcontrollers as a layer of the simulator.
+//! Adapts the layer of microcontrollers to the simulator's layer trait.
 
 use thermocline_embedded::{
     Area, Content, Error, Found, Ftl, Place,
@@ -21,7 +21,7 @@ pub(super) struct DemandPaged<'a> {
     fills: u64,
     host_reads: u64,
     trims: u64,
-    /// What is written and read: nobody knows it.
+    /// Buffer for pages with unspecified content.
     page: Box<[u8]>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> DemandPaged<'a> {
         }
     }
 
-    /// What came of an operation. The counts are those after it.
+    /// Converts the result of an operation and updates the counters.
     fn after<T>(&mut self, lpn: Lpn, done: Result<T, Error>) -> Result<T, FtlError> {
         let did = self.ftl.counters();
         self.counters = Counters {
@@ -157,7 +157,7 @@ impl Inspect for DemandPaged<'_> {
         if block.0 < data_blocks { self.ftl.valid_pages(block.0) } else { 0 }
     }
 
-    /// Counts valid pages again, from the map and from what stands beside the pages of the chip.
+    /// Recounts valid pages from the map and the out-of-band areas of the chip.
     fn check(&self) -> Result<(), String> {
         let nand = self.ftl.nand();
         let geometry = thermocline_flash::Flash::geometry(self.chip());
@@ -179,7 +179,7 @@ impl Inspect for DemandPaged<'_> {
                 }
             }
         }
-        // A page of the map whose entries all changed is valid as well, and not counted above.
+        // A map page whose entries have all changed is also valid and is not counted above.
         let counted: u32 = valid.iter().sum();
         let told: u32 = (0..geometry.data_blocks()).map(|b| self.ftl.valid_pages(b)).sum();
         let all = self.ftl.map_pages();

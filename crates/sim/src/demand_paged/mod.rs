@@ -1,4 +1,5 @@
-//! A map that lies on the chip, with its changes in RAM: the layer of microcontrollers on the simulator's chip.
+//! The layer of microcontrollers, with its map on the chip and map changes in RAM, on the
+//! simulator's chip.
 
 mod chip;
 mod layer;
@@ -15,20 +16,20 @@ use crate::{
     setup::Setup,
 };
 
-/// Bytes of RAM in all, of a layer with this much for changes.
+/// Total RAM in bytes of a layer with this much RAM for map changes.
 pub(crate) fn ram(setup: &Setup, cache: u64) -> u64 {
     let geometry = &setup.plan.device.profile.geometry;
     let (blocks, pages) = (geometry.data_blocks(), setup.plan.logical_pages);
     thermocline_embedded::ram(blocks, geometry.page_size, pages, changes(setup, cache)) as u64
 }
 
-/// Changes of the map that so many bytes have room for; of each logical page there is one at most.
+/// Number of map changes that fit this many bytes; at most one for each logical page.
 fn changes(setup: &Setup, cache: u64) -> u32 {
     let room = cache / size_of::<Change>() as u64;
     u32::try_from(room).unwrap_or(u32::MAX).min(setup.plan.logical_pages)
 }
 
-/// Runs a job with this many bytes of RAM for changes of the map.
+/// Runs a job with this many bytes of RAM for map changes.
 pub(crate) fn on(
     chip: CountingChip,
     setup: &Setup,

@@ -1,4 +1,4 @@
-//! Requests become page operations of the layer.
+//! Turns requests into page operations of the layer.
 
 use thermocline_assembly::AssemblyError;
 use thermocline_flash::{CountingChip, Lpn};
@@ -14,9 +14,9 @@ use crate::{
 /// Pages of a long request that are written in one run.
 const AT_ONCE: usize = 256;
 
-/// A layer that serves requests. This is compiled for each type of layer, and nothing else of the engine.
+/// A layer that serves requests. Only this part of the engine is compiled for each type of layer.
 pub(crate) trait Driven: Layer<Chip = CountingChip> {
-    /// Serves requests of which it is not known what they write.
+    /// Serves requests whose contents are unspecified.
     ///
     /// # Errors
     /// [`SimError`].
@@ -31,22 +31,22 @@ impl<L: Layer<Chip = CountingChip>> Driven for L {
     }
 }
 
-/// A layer and the host that it serves.
+/// A layer and its host.
 pub(super) struct Drive<'e, 'a, L: ?Sized> {
     pub(super) layer: &'e mut L,
     pub(super) host: &'e mut Host<'a>,
 }
 
 impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
-    // Not inlined: the loop wants all the registers. Compiled for either kind of time: served in line, a
-    // request needs little of what the others do.
+    // Not inlined, because the loop needs all registers. Compiled for both clocks: a request in
+    // line needs little of what the other needs.
     #[inline(never)]
     fn batch<const IN_LINE: bool>(mut self, batch: &[Extent]) -> Result<(), SimError> {
         for extent in &batch[..AHEAD.min(batch.len())] {
             self.layer.prefetch(Lpn(extent.first));
         }
         let mut at = 0;
-        // Requests from `at` on that write a page each.
+        // Number of requests from `at` on that write one page each.
         let mut alike = 0;
         while at < batch.len() {
             if IN_LINE && self.host.log.is_none() {
@@ -82,8 +82,8 @@ impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
         Ok(())
     }
 
-    /// Serves up to `count` requests in line that write a page each, one after another. Returns how many;
-    /// after an error the next one was taken up.
+    /// Serves up to `count` requests in line that write one page each. Returns how many were
+    /// served. After an error, the next request had been started.
     #[inline(always)]
     fn write_alike(&mut self, batch: &[Extent], count: usize) -> Result<usize, (usize, SimError)> {
         if count == 0 {
@@ -93,7 +93,7 @@ impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
         let (Ok(written) | Err((written, _))) = done;
         if written > 0 {
             self.host.record::<true>();
-            // All but the last took the time of a program.
+            // All but the last took exactly one program.
             let begin = self.host.busy + (written as u64 - 1) * self.host.program_ns;
             self.host.busy =
                 if done.is_ok() { self.busy_ns() } else { begin + self.host.program_ns };
@@ -127,7 +127,7 @@ impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
         let cut = extent.partial_head | extent.partial_tail;
         let mut first = 0;
         while IN_LINE && !cut && first + 1 < extent.pages {
-            // A few at a time: a request may be as long as the device.
+            // In chunks, because a request may be as long as the device.
             let mut pages = std::mem::take(&mut self.host.pages);
             pages.clear();
             let page = |i| Extent { first: extent.first + i, ..*extent };
@@ -142,7 +142,7 @@ impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
         }
         for i in first..extent.pages {
             let lpn = Lpn(extent.first + i);
-            // What follows the first pages of a long request was not asked for with its first page.
+            // The prefetch for the first page covers only the first pages of a long request.
             if i + (AHEAD_MORE as u32) < extent.pages {
                 self.layer.prefetch_more(Lpn(lpn.0 + AHEAD_MORE as u32));
                 if i + (AHEAD as u32) < extent.pages {
@@ -163,8 +163,8 @@ impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
     }
 }
 
-/// Writes the first pages of `count` extents, one after another, with those behind them in sight. Not inlined, for this is
-/// most of the code that there is for each type of layer.
+/// Writes the first pages of `count` extents one after another, prefetching for the extents behind
+/// them. Not inlined, because this is most of the code compiled for each type of layer.
 #[inline(never)]
 fn write_run<L: Layer>(
     layer: &mut L,
@@ -177,7 +177,7 @@ fn write_run<L: Layer>(
 }
 
 impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
-    /// A batch of which it is known in part what is written.
+    /// Serves a batch whose contents are partly known.
     pub(super) fn known_batch<const IN_LINE: bool>(
         &mut self,
         batch: &Batch,
@@ -201,8 +201,8 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         Ok(())
     }
 
-    /// Writes pages with the bytes that are known: a page covered in part keeps the rest of its old
-    /// content. Of pages that nobody knows anything of, no content is given.
+    /// Writes pages with the known bytes. A partly covered page keeps the rest of its old content.
+    /// Pages without known content are written without a payload.
     fn write_known<const IN_LINE: bool>(
         &mut self,
         extent: &Extent,
@@ -213,7 +213,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         let (skip, bytes) = known.unwrap_or_default();
         for i in 0..extent.pages {
             let lpn = Lpn(extent.first + i);
-            // The known bytes that fall into this page.
+            // The known bytes within this page.
             let start = i as usize * size;
             let from = start.max(skip);
             let to = (start + size).min(skip + bytes.len()).max(from);
@@ -237,7 +237,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         Ok(())
     }
 
-    /// A request is taken up, unless this is the rest of one.
+    /// Starts a request, unless the extent continues one.
     #[inline(always)]
     fn open<const IN_LINE: bool>(&mut self, extent: &Extent) -> Result<(), SimError> {
         if IN_LINE {
@@ -248,7 +248,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         Ok(())
     }
 
-    /// What is no write.
+    /// Serves a request other than a write.
     #[inline(always)]
     fn ask(&mut self, extent: &Extent) -> Result<(), SimError> {
         match extent.op {
@@ -269,7 +269,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         Ok(())
     }
 
-    /// An extent was done.
+    /// Ends an extent.
     #[inline(always)]
     fn close<const IN_LINE: bool>(&mut self) {
         if IN_LINE {
@@ -280,8 +280,8 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         }
     }
 
-    /// When a page of an extent is written: each has a time of its own, so that ages order pages of
-    /// one request.
+    /// Write time of a page of an extent. Each page has a distinct time, so that ages order the
+    /// pages of one request.
     #[inline(always)]
     fn time_of<const IN_LINE: bool>(&self, extent: &Extent, page: u32) -> u64 {
         match (self.host.arrivals, page) {
@@ -293,13 +293,13 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         }
     }
 
-    /// Time the chip worked since the start of the run, in nanoseconds.
+    /// Busy time of the chip since the start of the run, in nanoseconds.
     #[inline(always)]
     fn busy_ns(&self) -> u64 {
         self.layer.chip().busy_ns() - self.host.started
     }
 
-    /// The device's own time, between the pages of a request.
+    /// The device's time between the pages of a request.
     #[inline(always)]
     fn device_time(&self) -> u64 {
         match self.layer.chip().clock() {
@@ -308,7 +308,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         }
     }
 
-    /// The last request is complete, and another one is taken up.
+    /// Completes the last request and starts another.
     #[inline(always)]
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
         self.host.close_answer();
@@ -331,19 +331,19 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         } else if !self.host.arrivals {
             self.host.now = self.host.busy;
         }
-        // On the device's own clock a request comes when there is room for it.
+        // On the device's clock a request arrives when the queue has room for it.
         let arrival = if self.host.arrivals { arrival } else { begin };
         self.host.answer = Answer { op: extent.op, arrival, begin, end: begin };
         Ok(())
     }
 
-    /// An extent of the request was done.
+    /// Extends the current request by an extent that was served.
     #[inline(always)]
     fn extend_answer(&mut self) {
         self.host.answer.end = match self.layer.chip().clock() {
             Some(clock) => clock.answered(),
             None => {
-                // One after another: what the chip did for this extent comes after all before.
+                // Without overlap, the chip's work for this extent follows all earlier work.
                 let busy = self.busy_ns();
                 self.host.done_ns =
                     self.host.done_ns.max(self.host.answer.begin) + (busy - self.host.busy);
@@ -354,7 +354,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         self.host.done_ns = self.host.done_ns.max(self.host.answer.end);
     }
 
-    /// Does between the last request and this one what the idle policy wants done.
+    /// Cleans between the last request and this one, as the idle policy decides.
     fn clean_until(&mut self, arrival: u64) -> Result<(), SimError> {
         let Some(idle) = &mut self.host.idle else { return Ok(()) };
         let leisure = idle.leisure(self.host.idle_step);

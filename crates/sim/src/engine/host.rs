@@ -1,4 +1,4 @@
-//! The host: its clocks, the request it waits for, and how long it waited for those before.
+//! The host: its clocks, the current request, and the response times of earlier ones.
 
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
@@ -17,59 +17,59 @@ use crate::{
 /// Sums over all reads and writes, in nanoseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Application {
-    /// From arrivals to ends.
+    /// From arrival to completion.
     pub response_ns: u128,
-    /// From arrivals, or from the end of the request before where that is later, to ends: what the
-    /// device took, the waiting for cleaning in idle time included.
+    /// From arrival, or from the completion of the previous request if that is later, to
+    /// completion: the device's time, including waits for cleaning in idle time.
     pub delay_ns: u128,
-    /// The part of writes in it.
+    /// The part of `delay_ns` for writes.
     pub write_delay_ns: u128,
 }
 
-/// A request, of whose extents some were done.
+/// A request in progress.
 #[derive(Clone, Copy)]
 pub(super) struct Answer {
     pub(super) op: Op,
     pub(super) arrival: u64,
-    /// When the device took it up.
+    /// When the device started it.
     pub(super) begin: u64,
     pub(super) end: u64,
 }
 
-/// The host, as the engine sees it.
+/// The host's state in the engine.
 pub(crate) struct Host<'a> {
     pub(super) arrivals: bool,
     /// Whether requests are served one by one without a pause: no arrivals, no queue, no overlap.
     pub(super) in_line: bool,
-    /// What a program takes on the chip.
+    /// Duration of a program on the chip.
     pub(super) program_ns: u64,
     pub(super) idle: Option<Box<dyn Idle>>,
-    /// The longest step of that.
+    /// Longest step of the idle policy.
     pub(super) idle_step: u64,
-    /// When the last request came, where an idle policy is asked.
+    /// Time of the last arrival, if there is an idle policy.
     pub(super) last_gap_from: Option<u64>,
     pub(super) predictions: Predictions,
     pub(super) ignores_trims: bool,
     pub(super) log: Option<&'a DelayLog>,
     pub(super) queue: Queue,
-    /// Chip time at the start of the run.
+    /// Busy time of the chip at the start of the run.
     pub(super) started: u64,
-    /// Chip time since then, after the last request; where operations follow one another.
+    /// Busy time of the chip since then, after the last request; where operations do not overlap.
     pub(super) busy: u64,
-    /// When the device is done with everything the host asked so far.
+    /// When the device has completed everything requested so far.
     pub(super) done_ns: u64,
     /// When the last request was answered.
     pub(super) answered_ns: u64,
-    /// Where statistics begin.
+    /// Start of the statistics.
     pub(super) start_ns: u64,
-    /// How long the device was still busy then with what came before.
+    /// How long the device was still busy with earlier work at the start of the statistics.
     pub(super) late_ns: u64,
     pub(super) last_arrival: u64,
-    /// How much later requests come than the trace says: the host waits for what prepares the device.
+    /// Delay of arrivals against the trace: the host waits for the preparation of the device.
     pub(super) shift: u64,
-    /// The time policies see; never falls.
+    /// The time passed to policies; never decreases.
     pub(super) now: u64,
-    /// The request that is being answered.
+    /// The request in progress.
     pub(super) answer: Answer,
     pub(super) writes: Responses,
     pub(super) reads: Responses,
@@ -79,12 +79,12 @@ pub(crate) struct Host<'a> {
     pub(super) bytes_written: u64,
     pub(super) write_delay_ns: u128,
     pub(super) read_delay_ns: u128,
-    /// Room for the pages of a request, each as an extent.
+    /// Buffer for the pages of a request, each as an extent.
     pub(super) pages: Vec<Extent>,
 }
 
 impl<'a> Host<'a> {
-    /// `started` is the time of the chip.
+    /// `started` is the busy time of the chip.
     pub(super) fn new(
         job: &Job<'a>,
         setup: &Setup,
@@ -127,26 +127,27 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Statistics begin here.
+    /// Starts the statistics.
     pub(super) fn begin(&mut self) {
         (self.writes, self.reads) = (Responses::new(), Responses::new());
         (self.requests, self.flushes, self.pages_written, self.bytes_written) = (0, 0, 0, 0);
         (self.write_delay_ns, self.read_delay_ns) = (0, 0);
         self.predictions = Predictions::default();
-        // A flush is not recorded: nothing is being answered.
+        // Flushes are not recorded, so this marks that no request is in progress.
         self.answer.op = Op::Flush;
         self.start_ns = if self.arrivals { self.last_arrival } else { self.done_ns };
         self.late_ns = self.done_ns.saturating_sub(self.start_ns);
     }
 
-    /// Counts what was asked for; a device that wears out ends amid a batch.
+    /// Counts requests. A device that wears out ends within a batch.
     pub(super) fn count(&mut self, batch: &[Extent]) {
         let last = batch.iter().map(|e| e.time_ns).max().unwrap_or(0);
         self.last_arrival = self.last_arrival.max(last.saturating_add(self.shift));
         self.requests += batch.iter().filter(|extent| !extent.continued).count() as u64;
     }
 
-    /// In line, a request comes when the last has ended, and what it took is its response time.
+    /// Starts a request in line: it arrives when the last has ended, and its service time is its
+    /// response time.
     #[inline(always)]
     pub(super) fn next_in_line(&mut self, extent: &Extent) {
         self.now = self.busy;
@@ -177,7 +178,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// What the device took for the request, and not for those before it.
+    /// Records the delay of the current request, without that of earlier ones.
     fn record_delay(&mut self) {
         let Answer { op, arrival, end, .. } = self.answer;
         let from = arrival.max(self.answered_ns);
@@ -198,7 +199,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Sums over all reads and writes. In line requests wait for nobody, and every delay is a
+    /// Sums over all reads and writes. In line, requests do not wait, so every delay equals the
     /// response time.
     pub(super) fn application(&self) -> Application {
         let (writes, reads) = (self.writes.sum(), self.reads.sum());

@@ -1,11 +1,13 @@
-//! The loop: extents in, page operations on the layer, response times out.
+//! The main loop: takes extents, performs page operations on the layer, and measures response
+//! times.
 //!
-//! Two clocks. On the *device's own* a request starts when the last has ended, and policies see the
-//! device's time. With *arrivals* a request waits for its arrival and for those before it; policies
-//! see arrival times, as in the papers' simulator, where cleaning takes no time of its own.
+//! There are two clocks. On the *device's own* clock a request starts when the last has ended, and
+//! policies see the device's time. With *arrivals* a request waits for its arrival and for those
+//! before it. Policies then see arrival times, as in the papers' simulator, where cleaning takes no
+//! time.
 //!
-//! A chip with a [`Clock`](thermocline_flash::Clock) says itself when each page is done. Without
-//! one its operations follow one another, and their counts give the time.
+//! A chip with a [`Clock`](thermocline_flash::Clock) gives the completion of each page. Without
+//! one, operations do not overlap, and their counts give the time.
 
 mod drive;
 mod host;
@@ -29,7 +31,7 @@ use crate::{
     setup::Setup,
 };
 
-/// What the host asked and how long it waited.
+/// Host requests and their response times.
 pub(crate) struct Measured {
     pub requests: u64,
     pub flushes: u64,
@@ -38,21 +40,21 @@ pub(crate) struct Measured {
     pub read: ResponseTimes,
     pub application: Application,
     pub elapsed_ns: u64,
-    /// How much of it went to what was asked before the statistics began.
+    /// The part of it that went to requests from before the statistics.
     pub late_ns: u64,
-    /// How well the idle policy foretold the silence between requests.
+    /// Accuracy of the idle policy's predictions.
     pub predictions: Predictions,
-    /// The last arrival, where requests arrive.
+    /// The last arrival, with arrivals.
     pub last_arrival_ns: Option<u64>,
     /// The last two stretches of the run.
     pub settling: Option<Settling>,
-    /// How often the input was run until it settled, where that was asked for.
+    /// Number of passes until the input settled, if requested.
     pub passes: Option<u32>,
-    /// What was recorded for pictures, where that was asked for.
+    /// Recorded data for charts, if requested.
     pub recorded: Option<Recorded>,
 }
 
-/// What was recorded for pictures.
+/// Recorded data for charts.
 pub(crate) struct Recorded {
     pub samples: Vec<Sample>,
     pub victims: Vec<u64>,
@@ -60,19 +62,19 @@ pub(crate) struct Recorded {
     pub reads: Vec<Quantile>,
 }
 
-/// Drives a layer with requests.
+/// Feeds requests to a layer.
 pub(crate) struct Engine<'a> {
     layer: &'a mut dyn Driven,
     host: Host<'a>,
-    /// Room for a page, where something is known of what is written.
+    /// Buffer for a page, if contents are known.
     page: Vec<u8>,
     recorder: Option<Recorder>,
     series: Series,
     watch: Option<&'a dyn Watch>,
     faults: &'a Faults,
-    /// What the layer had done when the statistics began.
+    /// The layer's counters at the start of the statistics.
     before: Counters,
-    /// The batch at hand, and how far it was served.
+    /// The current batch, and how many of its extents were served.
     batch: Batch,
     at: usize,
 }
@@ -109,8 +111,8 @@ impl<'a> Engine<'a> {
         self.layer
     }
 
-    /// Serves the requests that only prepare the device, and forgets what it measured: this many, and
-    /// then on until the host has written this many pages.
+    /// Serves this many requests that prepare the device, continues until the host has written this
+    /// many pages, and discards the measurements.
     pub(crate) fn prepare(
         &mut self,
         extents: &mut Extents,
@@ -121,12 +123,12 @@ impl<'a> Engine<'a> {
         let log = self.host.log.take();
         self.serve_all(extents, requests, progress)?;
         self.end();
-        // On the device's own clock arrivals are of no account.
+        // On the device's clock, arrivals are not used.
         if self.host.arrivals {
             self.host.shift = self.host.done_ns.saturating_sub(self.host.last_arrival);
             self.host.last_arrival = self.host.last_arrival.saturating_add(self.host.shift);
         }
-        // What warms the device up is part of the input: nobody waits for its end.
+        // The warm-up is part of the input, so the next request does not wait for its end.
         if pages > 0 {
             self.warm_up(extents, pages, progress)?;
             self.end();
@@ -136,7 +138,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Statistics begin here.
+    /// Starts the statistics.
     fn begin(&mut self) {
         self.host.begin();
         self.layer.upkeep().begin_statistics();
@@ -157,7 +159,7 @@ impl<'a> Engine<'a> {
     ) -> Result<(), SimError> {
         let from = self.host.pages_written;
         while self.host.pages_written - from < pages {
-            // One at a time, so that none too many is served.
+            // One request at a time, so that none too many is served.
             if self.serve_all(extents, 1, progress)? == 0 {
                 return Err(SimError::Usage(format!(
                     "the input ends within the warm-up, after {} of {pages} pages; give a longer input or \
@@ -169,7 +171,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Serves the requests whose statistics count.
+    /// Serves the measured requests.
     pub(crate) fn run(
         &mut self,
         extents: &mut Extents,
@@ -183,7 +185,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Begins another pass over the input, and the statistics with it.
+    /// Begins another pass over the input, and restarts the statistics.
     pub(crate) fn run_again(&mut self, extents: &mut Extents) -> Result<(), SimError> {
         let gap = extents.begin_again()?;
         if self.host.arrivals {
@@ -194,14 +196,14 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Page programs a page written, since the statistics began.
+    /// Page programs per page written since the statistics began.
     pub(crate) fn write_amplification(&self) -> Option<f64> {
         let did = self.layer.inspect().counters().since(&self.before);
         let programs = did.host_writes + did.copies + did.map_programs;
         (did.host_writes > 0).then(|| programs as f64 / did.host_writes as f64)
     }
 
-    /// What was measured since the statistics began.
+    /// The measurements since the statistics began.
     pub(crate) fn finish(mut self) -> Measured {
         let settling = self.series.finish(self.layer.inspect().counters());
         let recorded = self.recorder.take().map(|recorder| {
@@ -227,7 +229,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Serves requests until there are no more, or this many were served; gives how many.
+    /// Serves requests until there are no more or this many were served. Returns how many.
     fn serve_all(
         &mut self,
         extents: &mut Extents,
@@ -235,7 +237,7 @@ impl<'a> Engine<'a> {
         progress: &Progress,
     ) -> Result<u64, SimError> {
         let mut due = most;
-        // A recorder looks after every request; without one the batch is served whole.
+        // A recorder runs after every request. Without one, the whole batch is served.
         let stride = if self.recorder.is_some() { 1 } else { u64::MAX };
         // Moved out while it is served.
         let mut batch = std::mem::take(&mut self.batch);
@@ -265,7 +267,7 @@ impl<'a> Engine<'a> {
             let count = due.min(left).min(stride).min(watched).min(self.series.due()) as usize;
             let done = self.serve(&batch, count);
             match done {
-                // A worn-out device has an end of its own, which is a result.
+                // The end of a worn-out device is a result, not an error.
                 Err(SimError::Failed(_)) if self.layer.inspect().counters().retired > 0 => break,
                 done => done?,
             }
@@ -282,7 +284,7 @@ impl<'a> Engine<'a> {
         Ok(most - due)
     }
 
-    /// Serves so many requests of a batch.
+    /// Serves this many requests of a batch.
     fn serve(&mut self, batch: &Batch, count: usize) -> Result<(), SimError> {
         let some = (self.at, count);
         if self.page.is_empty() {
@@ -297,7 +299,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Shows itself to who looks on.
+    /// Calls the observer.
     fn look(&self) {
         let Some(watch) = self.watch else { return };
         let elapsed = if self.host.in_line { self.host.busy } else { self.host.done_ns };
@@ -311,7 +313,7 @@ impl<'a> Engine<'a> {
         });
     }
 
-    /// The last request is answered.
+    /// Completes the last request.
     fn end(&mut self) {
         self.host.close_answer();
         if self.host.in_line {
@@ -320,12 +322,12 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The end of a run whose policy failed; the caller reports the failure itself.
+/// The error that ends a run whose policy failed. The caller reports the failure itself.
 pub(crate) fn stopped() -> SimError {
     SimError::Failed("its policy failed".into())
 }
 
-/// Says which pages the host will write.
+/// Announces the pages that the host will write.
 fn announce(ahead: &mut dyn Ahead, extents: &[Extent]) {
     let writes = extents.iter().filter(|extent| extent.op == Op::Write);
     let pages = |extent: &Extent| extent.first..extent.first + extent.pages;

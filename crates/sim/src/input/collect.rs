@@ -1,5 +1,5 @@
-//! The first pass over a trace: requests go to a temporary file, while what they have in common is
-//! collected. The caller's thread decodes, a second one collects.
+//! The first pass over a trace. It writes requests to a temporary file and collects their common
+//! properties. The caller's thread decodes, a second one collects.
 
 use std::{
     panic::resume_unwind,
@@ -21,51 +21,51 @@ use super::{
 };
 use crate::{Progress, SimError};
 
-/// Batches that may wait between the two threads.
+/// Number of batches that may wait between the two threads.
 const WAITING: usize = 4;
 
-/// What a trace asks in all.
+/// Totals of a whole trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Whole {
     /// Requests of all kinds.
     pub requests: u64,
-    /// Pages of all writes together.
+    /// Pages of all writes.
     pub page_writes: u64,
 }
 
-/// What is known of a trace after the first pass.
+/// The result of the first pass over a trace.
 pub(super) struct Collected {
     mapping: TraceMapping,
     sample: Option<PageSample>,
     hasher: Sha256,
-    /// The only volume, where addresses are kept.
+    /// The only volume, if addresses are kept.
     volume: Option<u32>,
-    /// The end of the last page touched.
+    /// The end of the highest page accessed.
     top: u64,
-    /// A batch, as it is hashed.
+    /// A batch in the form that is hashed.
     bytes: Vec<u8>,
-    /// Pages touched, where they are to be numbered.
+    /// Pages accessed, if they are to be renumbered.
     pub footprint: Footprint,
-    /// Extents where addresses are kept, otherwise requests.
+    /// Extents if addresses are kept, otherwise requests.
     pub spool: Spool,
     pub first_ns: u64,
     pub last_ns: u64,
-    /// How far a request lies before the latest of those before it, at most.
+    /// The maximum by which a request is earlier than one before it.
     pub back_ns: u64,
-    /// Volumes that requests name.
+    /// Volumes named by requests.
     pub named: Vec<bool>,
     /// Requests in the spool.
     pub requests: u64,
-    /// Those of them that only prepare the device.
+    /// Requests in the spool that only prepare the device.
     pub prelude: u64,
     pub whole: Whole,
-    /// Of the extents in the spool; nothing where it has requests.
+    /// Pages written by the extents in the spool; 0 if it has requests.
     pub page_writes: u64,
-    /// One bit a page that they write.
+    /// One bit for each page that they write.
     pub written: Vec<u64>,
 }
 
-/// Reads a trace to its end.
+/// Reads a whole trace.
 pub(super) fn collect(
     source: &mut dyn Source,
     path: &str,
@@ -79,21 +79,21 @@ pub(super) fn collect(
     let collected = thread::scope(|scope| {
         let worker =
             scope.spawn(move || collected.take_all(&batches, &empty, path).map(|()| collected));
-        // Dense numbers are no addresses: nobody could tell what is where.
+        // With renumbered pages, addresses do not identify contents.
         let known = (mapping.absolute && mapping.sample.is_none()).then_some(&mut contents);
         let decoded = decode(source, known, &full, &spare, progress);
         drop(full);
-        // What is wrong with a batch was there before what is wrong with a later one.
+        // An error in a batch takes precedence over an error in a later one.
         let collected = worker.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         decoded.map(|()| collected)
     })?;
     Ok((collected, contents))
 }
 
-/// A batch, and how many of the trace's requests only prepare the device, as far as known.
+/// A batch, and the number of the trace's requests that only prepare the device, as far as known.
 type Message = (Vec<Request>, u64);
 
-/// Passes on batches until the source ends, or nobody takes them.
+/// Passes on batches until the source ends or the receiver is gone.
 fn decode(
     source: &mut dyn Source,
     mut contents: Option<&mut Contents>,
@@ -156,7 +156,7 @@ impl Collected {
             }
             self.hasher.update(&self.bytes);
             if self.sample.is_some() || self.mapping.absolute {
-                // What is written down is something else.
+                // The hash covers this form only, not the spool's.
                 self.bytes.clear();
             }
             for request in &batch {
@@ -166,7 +166,7 @@ impl Collected {
             if self.sample.is_none() {
                 self.prelude = prelude;
             }
-            // Nobody wants it after the end.
+            // The receiver is gone at the end.
             let _ = empty.send(batch);
         }
         Ok(())
@@ -207,7 +207,7 @@ impl Collected {
         Ok(())
     }
 
-    /// Counts a request of the spool; where addresses are kept, it is an extent of it.
+    /// Writes a request to the spool; as an extent if addresses are kept.
     fn keep(&mut self, request: &Request) -> Result<(), SimError> {
         self.requests += 1;
         if !self.mapping.absolute {
@@ -218,7 +218,7 @@ impl Collected {
             self.top = self.top.max(end.div_ceil(self.mapping.page_size.into()));
         }
         let extent = extent(request, &Numbering::Absolute, self.mapping);
-        // Beyond, the numbers are none: the trace will be refused.
+        // Beyond that, page numbers are invalid, and the trace will be refused.
         if extent.op == Op::Write && self.top < u64::from(u32::MAX) {
             self.page_writes += u64::from(extent.pages);
             extent.mark(&mut self.written);
@@ -227,18 +227,18 @@ impl Collected {
         Ok(())
     }
 
-    /// SHA-256 of all requests, those included that the sample leaves out.
+    /// SHA-256 of all requests, including those outside the sample.
     pub(super) fn digest(&self) -> String {
         let digest = self.hasher.clone().finalize();
         format!("sha256:{}", digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     }
 
-    /// Logical pages of a device that keeps the trace's addresses.
+    /// Number of logical pages of a device that keeps the trace's addresses.
     pub(super) fn absolute_pages(&self, source: &dyn Source) -> u64 {
         let page = u64::from(self.mapping.page_size);
         let of = u64::from(self.mapping.sample.map_or(1, |sample| sample.of));
-        // What lies behind the last page touched is part of the file system all the same. A device
-        // too large for the tables is no larger than what is used of it.
+        // Space behind the last accessed page is part of the file system too. If the device is too
+        // large for the tables, only the accessed part counts.
         let bytes = self.volume.and_then(|volume| source.volume_bytes(volume));
         let device = bytes.map(|bytes| (bytes / page).div_ceil(of));
         let device = device.filter(|pages| *pages < u64::from(u32::MAX)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a trace knows of contents, kept while it is read.
+//! The contents known from a trace, kept while it is read.
 
 use std::{
     collections::HashSet,
@@ -11,16 +11,16 @@ use thermocline_trace::{Op, Request};
 use super::spool::spool_error;
 use crate::SimError;
 
-/// What a trace knows of contents, while it is read.
+/// The contents known from a trace, while it is read.
 pub(super) struct Contents {
     page: u64,
-    /// Number of the request, bytes before it in the first page, length, bytes.
+    /// Number of the request, bytes before the data in the first page, length, bytes.
     pub out: BufWriter<File>,
-    /// Requests of which it is known what they wrote.
+    /// Number of requests with known written contents.
     pub requests: u64,
-    /// Pages that were read before they were written, with what was found there.
+    /// Pages read before they were written, with the contents found.
     pub found: Vec<(u32, Box<[u8]>)>,
-    /// Pages that were found or written already.
+    /// Pages whose initial content is settled, because they were read or written.
     settled: HashSet<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Contents {
         Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
     }
 
-    /// Takes note of a batch, before which there were this many requests.
+    /// Records a batch that follows this many requests.
     pub(super) fn note(
         &mut self,
         batch: &[Request],
@@ -65,7 +65,7 @@ impl Contents {
         self.out.write_all(bytes).map_err(spool_error)
     }
 
-    /// Whole pages that were read; zeros are what blank pages hold anyway.
+    /// Records whole pages that were read. Zeros are skipped, because blank pages read as zeros.
     fn find(&mut self, offset: u64, bytes: &[u8]) {
         let first = offset.div_ceil(self.page);
         let Some(bytes) = bytes.get((first * self.page - offset) as usize..) else { return };

@@ -1,33 +1,33 @@
-//! The unit of a run: consecutive logical pages that one request touches.
+//! The unit of a run: consecutive logical pages of one request.
 
 use std::ops::Range;
 
 use thermocline_trace::{Op, Request};
 
-/// Consecutive logical pages that one request touches.
+/// Consecutive logical pages of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub time_ns: u64,
     pub first: u32,
     pub pages: u32,
-    /// Bytes the host asked for.
+    /// Bytes requested by the host.
     pub bytes: u64,
     pub op: Op,
-    /// The first page is written only in part.
+    /// The first page is only partly written.
     pub partial_head: bool,
-    /// The last page is written only in part, and is not the first.
+    /// The last page is only partly written, and is not the first.
     pub partial_tail: bool,
-    /// The rest of a request that was cut in two: not a request of its own.
+    /// The second part of a request that was split in two; not a request itself.
     pub continued: bool,
 }
 
-/// The largest byte length that is kept.
+/// The largest byte length that is stored.
 const LONGEST: u64 = (1 << 48) - 1;
 /// Bytes of an extent in a file.
 pub(super) const EXTENT_BYTES: usize = 24;
 
 impl Extent {
-    /// Whether it is a request that writes one page, the whole of it.
+    /// Whether it is a request that writes exactly one whole page.
     #[inline(always)]
     pub(crate) fn is_one_page(&self) -> bool {
         let cut = self.partial_head | self.partial_tail | self.continued;
@@ -53,7 +53,7 @@ impl Extent {
         bytes[12..16].copy_from_slice(&self.pages.to_le_bytes());
         bytes[16] = self.op as u8;
         bytes[17] = u8::from(self.partial_head) | u8::from(self.partial_tail) << 1;
-        // Six bytes: no read or write is longer, and of a trim only the pages count.
+        // Six bytes suffice: no read or write is longer, and for a trim only the pages matter.
         bytes[18..].copy_from_slice(&self.bytes.min(LONGEST).to_le_bytes()[..6]);
         bytes
     }
@@ -75,22 +75,23 @@ impl Extent {
     }
 }
 
-/// In the order of their numbers.
+/// In the order of their codes.
 pub(super) const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// Whether a request that touches `pages` covers the first of them only in part, and the last, if
-/// that is another.
+/// Whether a request that covers `pages` covers the first only in part, and the last, if that is a
+/// different page.
 #[inline(always)]
 pub(super) fn cuts(request: &Request, pages: &Range<u64>, page: u64) -> (bool, bool) {
     let head = request.offset != pages.start * page;
-    // The end of the last page may lie beyond the last address; no request ends at what it wraps to.
+    // The end of the last page may exceed the last address. No request ends at the address it wraps
+    // to.
     let tail = request.offset.wrapping_add(request.len) != pages.end.wrapping_mul(page);
     let one = pages.end - pages.start == 1;
     (head || tail && one, tail && !one)
 }
 
-/// Pages beyond the device are taken modulo its size; an extent that crosses the end is cut in two.
-/// False if there was none.
+/// Takes pages beyond the device modulo its size, and splits an extent that crosses the end.
+/// Returns false if nothing changed.
 pub(super) fn wrap_around(batch: &mut Vec<Extent>, pages: u32) -> bool {
     if batch.iter().all(|e| u64::from(e.first) + u64::from(e.pages) <= u64::from(pages)) {
         return false;

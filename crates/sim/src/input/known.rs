@@ -1,10 +1,10 @@
-//! What requests wrote, where the trace knows it: bytes beside the extents of a batch.
+//! Written contents known from the trace: bytes beside the extents of a batch.
 
 /// The bytes of some extents of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     bytes: Vec<u8>,
-    /// In the order of the batch.
+    /// In batch order.
     parts: Vec<Part>,
 }
 
@@ -12,9 +12,9 @@ pub(crate) struct Known {
 struct Part {
     /// Index of the extent in its batch.
     extent: usize,
-    /// Bytes of its first page before the first known one.
+    /// Offset of the first known byte in the first page.
     skip: usize,
-    /// Where its bytes end; they begin where those before end.
+    /// End of its bytes; they begin at the end of the previous part's.
     end: usize,
 }
 
@@ -24,7 +24,7 @@ impl Known {
         self.parts.clear();
     }
 
-    /// Makes room for the bytes of an extent, in the order of the batch.
+    /// Allocates the bytes of an extent. Called in batch order.
     pub(crate) fn add(&mut self, extent: usize, skip: usize, len: usize) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.resize(start + len, 0);
@@ -32,7 +32,7 @@ impl Known {
         &mut self.bytes[start..]
     }
 
-    /// The bytes of an extent, and how far into its first page they begin.
+    /// The bytes of an extent, and their offset in its first page.
     pub(crate) fn of(&self, extent: usize) -> Option<(usize, &[u8])> {
         let at = self.parts.binary_search_by_key(&extent, |part| part.extent).ok()?;
         let start = at.checked_sub(1).map_or(0, |before| self.parts[before].end);

@@ -1,4 +1,4 @@
-//! What a run is driven by: a prepared trace or a generated workload, as extents of logical pages.
+//! The input of a run: a prepared trace or a generated workload, as extents of logical pages.
 
 use crate::SimError;
 
@@ -20,10 +20,10 @@ use extent::wrap_around;
 use trace::Replay;
 use workload::Generated;
 
-/// Requests handled together.
+/// Number of requests in a batch.
 const BATCH: usize = 4096;
 
-/// What drives a run.
+/// The input of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// A trace, replayed a number of times.
@@ -44,7 +44,7 @@ impl Input<'_> {
     ) -> Result<Extents, SimError> {
         match self {
             Input::Trace(trace, times) => {
-                // The next time begins one mean gap after the last request.
+                // The next pass begins one mean gap after the last request.
                 let period = trace
                     .duration_ns
                     .saturating_add(trace.duration_ns / trace.whole.requests.max(1));
@@ -72,7 +72,7 @@ impl Input<'_> {
         }
     }
 
-    /// Pages that each page of the input stands for: 1, but in a sample.
+    /// Number of pages that each page of the input stands for; 1 except in a sample.
     #[must_use]
     pub fn sampled(&self) -> u32 {
         match self {
@@ -81,7 +81,7 @@ impl Input<'_> {
         }
     }
 
-    /// Requests from the start on that only prepare the device.
+    /// Number of requests at the start that only prepare the device.
     #[must_use]
     pub const fn prelude(&self) -> u64 {
         match self {
@@ -90,12 +90,12 @@ impl Input<'_> {
         }
     }
 
-    /// Whether something is known of what is written.
+    /// Whether some written contents are known.
     pub(crate) const fn knows_contents(&self) -> bool {
         matches!(self, Input::Trace(t, _) if t.known_requests > 0 || !t.found.is_empty())
     }
 
-    /// Pages with what the device holds in them before the run.
+    /// Pages with contents that the device holds before the run.
     pub(crate) fn found(&self) -> &[(u32, Box<[u8]>)] {
         match self {
             Input::Trace(trace, _) => &trace.found,
@@ -103,7 +103,7 @@ impl Input<'_> {
         }
     }
 
-    /// Pages that will be written, as far as known ahead.
+    /// Number of pages that will be written, as far as known.
     pub(crate) fn expected_pages(&self, extents: &Extents) -> u64 {
         match (self, extents) {
             (Input::Trace(trace, times), _) => trace.page_writes * u64::from(*times),
@@ -113,12 +113,12 @@ impl Input<'_> {
     }
 }
 
-/// Extents handled together, and what is known of what they wrote.
+/// A batch of extents, with known contents.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub extents: Vec<Extent>,
     pub known: Known,
-    /// Whether the input begins again with it.
+    /// Whether the batch begins another pass over the input.
     pub begins_pass: bool,
 }
 
@@ -144,7 +144,7 @@ impl Extents {
                 }
                 replay.next_batch(batch, *base_ns)?;
                 if wrap_around(&mut batch.extents, *wrap) {
-                    // They are numbered anew, and their addresses are not what was written to.
+                    // Their pages are renumbered, so contents do not match.
                     batch.known.clear();
                 }
             }
@@ -153,8 +153,8 @@ impl Extents {
         Ok(())
     }
 
-    /// Begins the input again from time 0, a workload with other random numbers. The time from its end to its new
-    /// beginning.
+    /// Restarts the input at time 0, a workload with other random numbers. Returns the time between
+    /// its end and its restart.
     pub(crate) fn begin_again(&mut self) -> Result<u64, SimError> {
         match self {
             Self::Replay { replay, requests, base_ns, period_ns, .. } => {

@@ -31,7 +31,7 @@ pub(super) fn decode_request(bytes: &[u8; REQUEST_BYTES]) -> Request {
     }
 }
 
-/// A temporary file that nobody else sees. Batches are large enough to be written one by one.
+/// An anonymous temporary file. Batches are large enough to be written without a buffer.
 pub(super) struct Spool(File);
 
 impl Spool {

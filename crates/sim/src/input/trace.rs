@@ -1,10 +1,10 @@
-//! A trace, read once and numbered densely, for any number of runs.
+//! A trace, read once and renumbered densely, for any number of runs.
 //!
-//! Its requests go to a temporary file while the pages they touch are collected; then the pages are
-//! numbered and the requests rewritten as extents of those numbers, 24 bytes each. Where addresses are
-//! kept, requests are extents at once. Every run of a comparison reads that file, so memory grows with
-//! the footprint and not with the trace, and parsing is paid for once. One thread decodes while another
-//! collects.
+//! Requests go to a temporary file while the pages that they access are collected. Then the pages
+//! are numbered, and the requests are rewritten as extents of those numbers, 24 bytes each. If
+//! addresses are kept, requests become extents at once. Every run of a comparison reads that file,
+//! so memory grows with the footprint and not with the trace, and the trace is parsed once. One
+//! thread decodes while another collects.
 
 use std::fs::File;
 
@@ -23,34 +23,35 @@ use super::{
 };
 use crate::{Device, Progress, SimError};
 
-/// How a trace's addresses become logical pages.
+/// The mapping from trace addresses to logical pages.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceMapping {
     /// Bytes of a logical page.
     pub page_size: u32,
-    /// Addresses are kept as they are; the trace must have one volume.
+    /// Keeps addresses; the trace must have one volume.
     pub absolute: bool,
-    /// Only pages that are written belong to the footprint; reads of others find no data.
+    /// Only written pages belong to the footprint; reads of other pages find no data.
     pub written_only: bool,
-    /// Pages written only in part are read first, as a real device must.
+    /// Partly written pages are read first, as on a real device.
     pub read_modify_write: bool,
-    /// Logical pages of the device that the trace was made for, touched or not; with `absolute`.
+    /// Logical pages of the device for which the trace was made, accessed or not; with `absolute`.
     pub device_pages: u32,
-    /// Only a sample of the pages.
+    /// Restricts the trace to a sample of the pages.
     pub sample: Option<Sampling>,
 }
 
-/// Which pages stay of a trace that is sampled.
+/// Which pages of a trace are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// One of this many pages.
+    /// One page of this many.
     pub of: u32,
-    /// Another seed chooses other pages.
+    /// Selects the pages.
     pub seed: u64,
 }
 
 impl TraceMapping {
-    /// For requests made on a device that exports this many pages, at their own addresses.
+    /// The mapping for requests made on a device that exports this many pages, at their own
+    /// addresses.
     #[must_use]
     pub fn of_files(device: &Device, exported_pages: u32) -> Self {
         Self {
@@ -64,62 +65,63 @@ impl TraceMapping {
     }
 }
 
-/// What the pages of a sample may have of their share of the writes. Its estimates were judged within.
+/// Accepted range of the sample's writes relative to its share. Estimates were validated within it.
 const FAIR: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 
-/// A clock that goes back by no more than this is that of rows a little out of order, whatever the trace takes.
+/// A clock that steps back by no more than this has rows slightly out of order, whatever the length
+/// of the trace.
 const DISORDER_NS: u64 = 10_000_000;
-/// So is one that goes back by no more than such a part of it.
+/// The same for a step back of at most this part of the trace's duration, as an inverse.
 const DISORDER_SHARE: u64 = 8;
 
-/// A trace, ready to be replayed any number of times.
+/// A trace that is ready to be replayed any number of times.
 #[derive(Debug)]
 pub struct PreparedTrace {
-    /// Where it came from, for results.
+    /// Its path, for results.
     pub path: String,
-    /// SHA-256 of the decoded requests, whatever the format and compression they were read from.
+    /// SHA-256 of the decoded requests, independent of format and compression.
     pub digest: String,
     /// Requests of all kinds.
     pub requests: u64,
-    /// Logical pages it needs: of the footprint, or up to the greatest address.
+    /// Number of logical pages it needs: the footprint, or all up to the highest address.
     pub pages: u32,
-    /// Pages of all writes together.
+    /// Pages of all writes.
     pub page_writes: u64,
-    /// Volumes that its requests name; their pages are numbered apart.
+    /// Number of volumes named by its requests. Each has its own pages.
     pub volumes: usize,
-    /// From the first request to the last.
+    /// Time from the first request to the last.
     pub duration_ns: u64,
-    /// How far its clock goes back, at most.
+    /// The largest step back of its clock.
     back_ns: u64,
-    /// Requests from the start on that only prepare the device: statistics begin after them.
+    /// Number of requests at the start that only prepare the device; statistics begin after them.
     pub prelude: u64,
-    /// What it was before it was sampled; the same as it is where it was not.
+    /// Totals before sampling; equal to its own without a sample.
     pub whole: Whole,
-    /// The sample that it is.
+    /// The sample, if it is one.
     pub sample: Option<Sampling>,
-    /// Requests of which it is known what they wrote.
+    /// Number of requests with known written contents.
     pub known_requests: u64,
-    /// Pages that were read before they were written, with what was found there: what the device
+    /// Pages that were read before they were written, with the contents found: what the device
     /// holds when the trace begins.
     pub(crate) found: Vec<(u32, Box<[u8]>)>,
-    /// One bit a logical page: written by the trace at some time.
+    /// One bit a logical page: whether the trace ever writes it.
     written: Vec<u64>,
-    /// Extents, with the trace's own times.
+    /// Extents with the trace's times.
     spool: File,
-    /// When its first request arrives.
+    /// Arrival of its first request.
     first_ns: u64,
-    /// What requests wrote: number of the request, bytes before it in the first page, length, bytes.
+    /// Written contents: number of the request, bytes before them in the first page, length, bytes.
     known: File,
 }
 
-/// How requests are numbered.
+/// The numbering of pages.
 pub(super) enum Numbering {
     Dense(DenseIndex),
     Absolute,
 }
 
 impl PreparedTrace {
-    /// Reads a trace to its end.
+    /// Reads a whole trace.
     ///
     /// # Errors
     /// [`SimError::Trace`] from the reader; [`SimError::Input`] if the trace has nothing to replay
@@ -179,8 +181,8 @@ impl PreparedTrace {
         Ok(prepared)
     }
 
-    /// The second pass: from requests to extents of logical pages, which are shorter and so take the
-    /// place of requests that were read.
+    /// The second pass: rewrites requests as extents of logical pages. Extents are shorter, so they
+    /// overwrite requests that were read.
     fn number(&mut self, numbering: &Numbering, mapping: TraceMapping) -> Result<(), SimError> {
         let (mut from, mut to, mut left) = (0, 0, self.requests);
         let (mut input, mut output) = (Vec::new(), Vec::new());
@@ -205,13 +207,13 @@ impl PreparedTrace {
         self.spool.set_len(to).map_err(spool_error)
     }
 
-    /// Pages written by the sample, over its share of all pages written.
+    /// Pages written by the sample relative to its share of all pages written.
     pub(crate) fn share_of_writes(&self) -> f64 {
         let of = self.sample.map_or(1, |sample| sample.of);
         self.page_writes as f64 * f64::from(of) / self.whole.page_writes.max(1) as f64
     }
 
-    /// A sample whose pages are not written as often as the others does not represent them.
+    /// Checks that the pages of a sample are written about as often as the others.
     fn is_fair(&self) -> Result<(), SimError> {
         let (share, sample) = (self.share_of_writes(), self.sample);
         let Some(Sampling { of, .. }) = sample.filter(|_| self.whole.page_writes > 0) else {
@@ -229,16 +231,17 @@ impl PreparedTrace {
         )))
     }
 
-    /// Whether its times can be taken for arrivals. A clock that goes back by much began anew, or several were put
-    /// one behind the other: what lies between the least and the greatest time is not how long it took.
+    /// Checks that the times can be used as arrivals. A clock that steps back far was reset, or
+    /// several traces were concatenated. Then the difference of the last and the first time is not
+    /// the duration.
     ///
     /// # Errors
-    /// [`SimError::Input`], with what can be done.
+    /// [`SimError::Input`], with the remedy.
     pub(crate) fn has_clock(&self) -> Result<(), SimError> {
         if self.back_ns <= DISORDER_NS.max(self.duration_ns / DISORDER_SHARE) {
             return Ok(());
         }
-        // Two digits, rounded up: a window that holds it.
+        // Rounded up to two digits: a window that contains the disorder.
         let digit = 10_u64.pow(self.back_ns.ilog10().saturating_sub(1));
         let window = Ticks(self.back_ns.div_ceil(digit).saturating_mul(digit)).show();
         Err(SimError::Input(format!(
@@ -255,7 +258,7 @@ impl PreparedTrace {
     }
 
     pub(super) fn extents(&self) -> Result<Replay, SimError> {
-        // A clone would share its position with every other run of the comparison.
+        // A cloned file would share its position with other runs of the comparison.
         Ok(Replay {
             file: self.spool.try_clone().map_err(spool_error)?,
             first_ns: self.first_ns,
@@ -273,7 +276,7 @@ impl PreparedTrace {
     }
 }
 
-/// What results call it.
+/// Its name in results.
 fn name(path: &str, mapping: TraceMapping) -> String {
     match mapping.sample {
         Some(sample) => format!("{path} {}", in_results("sample", &format!("1/{}", sample.of))),
@@ -305,7 +308,7 @@ pub(super) fn extent(request: &Request, numbering: &Numbering, mapping: TraceMap
     let range = match request.op {
         _ if request.len == 0 => 0..0,
         Op::Flush => 0..0,
-        // A trim frees only what it covers wholly.
+        // A trim frees only pages that it covers completely.
         Op::Trim => {
             let first = request.offset.div_ceil(page);
             first..(end / page).max(first)
@@ -334,13 +337,13 @@ pub(super) fn extent(request: &Request, numbering: &Numbering, mapping: TraceMap
     }
 }
 
-/// A run's own position in the numbered trace.
+/// The position of one run in the renumbered trace.
 pub(crate) struct Replay {
     file: File,
     first_ns: u64,
     at: u64,
     pub(super) left: u64,
-    /// Requests before the next one.
+    /// Number of requests already read.
     done: u64,
     known: Option<File>,
     known_at: u64,
@@ -370,7 +373,7 @@ impl Replay {
         Ok(())
     }
 
-    /// What is known of the next `count` requests.
+    /// Reads the known contents of the next `count` requests.
     fn read_known(&mut self, into: &mut Known, count: u64) -> Result<(), SimError> {
         let Some(file) = &self.known else { return Ok(()) };
         while self.known_left > 0 {

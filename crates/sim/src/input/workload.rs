@@ -15,19 +15,19 @@ use crate::SimError;
 pub struct Workload {
     /// The pattern.
     pub spec: PatternSpec,
-    /// Bytes to write. Where none are given, phases have their own and steady patterns write
+    /// Bytes to write. By default phases have their own lengths, and steady patterns write
     /// [`Workload::DEFAULT_FILLS`] times the filled data.
     pub bytes: Option<u64>,
-    /// Bytes of a request; a page where none are given.
+    /// Bytes of a request; a page by default.
     pub request_bytes: Option<u64>,
-    /// Mean gap between requests of a Poisson process; without it the device's own time runs.
+    /// Mean gap between requests of a Poisson process. Without it there are no arrivals.
     pub interarrival_ns: Option<u64>,
-    /// Share of the requests that read.
+    /// Share of reads among the requests.
     pub read_share: f64,
 }
 
 impl Workload {
-    /// How often a steady workload without a length writes as much as is filled.
+    /// Default length of a steady workload, as a multiple of the filled data.
     pub const DEFAULT_FILLS: u64 = 4;
 
     /// The workload with its length, on a device filled with this many bytes.
@@ -38,7 +38,8 @@ impl Workload {
         Self { bytes: self.bytes.or(length), ..self.clone() }
     }
 
-    /// The same for a device whose pages stand for `of` each: sizes are an `of`-th, requests of at least a page.
+    /// The workload for a device on which each page stands for `of` pages. Sizes are divided by
+    /// `of`; requests have at least a page.
     #[must_use]
     pub(crate) fn scaled(&self, of: u32, page_size: u32) -> Self {
         if of == 1 {
@@ -53,7 +54,7 @@ impl Workload {
         }
     }
 
-    /// What results call it.
+    /// Its name in results.
     #[must_use]
     pub fn name(&self) -> String {
         let told = |name, value: &str| format!(" {}", in_results(name, value));
@@ -101,26 +102,26 @@ impl Workload {
     }
 }
 
-/// Requests generated together: few enough that they and their extents leave the processor's second-level cache to the
-/// device's tables.
+/// Number of requests generated together. It is small enough to leave the processor's second-level
+/// cache to the device's tables.
 const BATCH: usize = 512;
 
 /// A workload being generated.
 pub(crate) struct Generated {
     generator: Generator,
-    /// What it was made of.
+    /// The specification and options, for a restart.
     again: (PatternSpec, GeneratorOptions),
     batch: Vec<Request>,
     first: u32,
     page: u64,
-    /// Pages of each request, where it consists of whole ones; else 0.
+    /// Pages of each request if all consist of whole pages; else 0.
     whole_pages: u32,
-    /// Pages that will be written.
+    /// Number of pages that will be written.
     pub(super) expected: u64,
 }
 
 impl Generated {
-    /// This workload from its start, with the numbers of the next seed.
+    /// Restarts the workload with the next seed.
     pub(super) fn begin_again(&mut self) -> Result<(), SimError> {
         let (spec, options) = &mut self.again;
         options.seed = options.seed.wrapping_add(1);
@@ -130,7 +131,7 @@ impl Generated {
 
     pub(super) fn next_batch(&mut self, batch: &mut Vec<Extent>) -> Result<(), SimError> {
         self.generator.next_batch(&mut self.batch, BATCH)?;
-        // Pages are nearly always a power of two long, and two divisions a request are not free.
+        // Pages are nearly always a power of two long; a shift avoids two divisions per request.
         let page = self.page;
         if self.whole_pages > 0 {
             let (first, pages, bits) = (self.first, self.whole_pages, page.trailing_zeros());

@@ -1,4 +1,4 @@
-//! How garbage was collected.
+//! Results of cleaning (garbage collection).
 
 use std::collections::BTreeMap;
 
@@ -151,7 +151,7 @@ part! {
     }
 }
 
-/// A share of the gaps that were predicted; there are some.
+/// A share of the predicted gaps, of which there is at least one.
 fn share(count: u64, facts: &Facts<'_>) -> f64 {
     count as f64 / facts.measured.predictions.made as f64
 }
@@ -167,7 +167,7 @@ fn cost(facts: &Facts<'_>, omega: f64) -> f64 {
     layer.erases as f64 + layer.copies as f64 * omega / f64::from(facts.pages())
 }
 
-/// Moving a whole block over erasing it, on this device.
+/// Time to copy a whole block relative to the time to erase it, on this device.
 fn device_omega(facts: &Facts<'_>) -> f64 {
     let timing = &facts.setup.plan.device.profile.timing;
     let (copy, erase) = (timing.copy_ns, timing.erase());

@@ -161,7 +161,7 @@ impl From<&Profile> for Device {
     }
 }
 
-/// The source that speaks of the endurance: the one that begins with it, else the first to name it.
+/// The source of the endurance: the one that begins with it, else the first that mentions it.
 fn endurance_source(profile: &Profile) -> Option<&str> {
     let sources = || profile.sources.iter().map(String::as_str);
     let named = |source: &&str| source.to_lowercase().contains("endurance");
@@ -181,7 +181,7 @@ fn wear_leveling(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// On its own clock a device is never idle, and pages in place leave nothing to clean.
+/// On its own clock a device is never idle, and the in-place layer leaves nothing to clean.
 fn idle(facts: &Facts<'_>) -> Option<Idle> {
     let cleans = facts.is_page_mapped() || facts.is_nftl();
     let is_idle = facts.measured.last_arrival_ns.is_some() && cleans;

@@ -1,7 +1,7 @@
-//! The result of a run, as JSON by contract: keys are stable, units stand in their names.
+//! The result of a run, as stable JSON: keys do not change, and names include units.
 //!
-//! Each part is declared by `part!` (see [`metric`](crate::metric)): a new figure is a field there.
-//! Keys are added, never renamed, and what they mean does not change.
+//! Each part is declared by `part!` (see [`metric`](crate::metric)). A new figure is a field there.
+//! Keys are added, never renamed, and their meaning does not change.
 
 mod cleaning;
 mod config;
@@ -27,10 +27,10 @@ use crate::{
     metric::{Format, Look, part},
 };
 
-/// Version of the shape of [`RunResult`].
+/// Version of the structure of [`RunResult`].
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// A group of the list of one run.
+/// Titles of groups in the list of one run.
 const AMPLIFICATION: &str = "write amplification";
 const TOGETHER: &str = "all requests together";
 
@@ -136,7 +136,7 @@ part! {
 pub struct Bank {
     /// Blocks erased.
     pub erases: u64,
-    /// Share of its data pages that hold current data.
+    /// Share of its data pages that hold valid data.
     pub utilization: f64,
 }
 
@@ -156,7 +156,7 @@ part! {
 }
 
 impl RunResult {
-    /// The result as a JSON value, without what differs from run to run.
+    /// The result as a JSON value, without the part that differs from run to run.
     ///
     /// # Panics
     /// Never: all keys are strings.
@@ -166,13 +166,13 @@ impl RunResult {
         serde_json::to_value(stable).expect("all keys are strings")
     }
 
-    /// Whether the policy knew the future: it is a yardstick, and no choice.
+    /// Whether the policy knew the future, so that it is a reference and not a choice.
     #[must_use]
     pub fn knows_future(&self) -> bool {
         self.placement().is_some_and(thermocline_policy::placement::sees_future)
     }
 
-    /// Whether the policy stands for a host that places its data: a controller alone cannot do so.
+    /// Whether the policy models a host that places its data, which a controller alone cannot do.
     #[must_use]
     pub fn models_host(&self) -> bool {
         self.placement().is_some_and(thermocline_policy::placement::models_host)
@@ -183,7 +183,7 @@ impl RunResult {
         self.config.placement.as_deref().and_then(|call| call.split('(').next())
     }
 
-    /// Whether write amplification was still on its way when the run ended.
+    /// Whether write amplification had not settled at the end of the run.
     #[must_use]
     pub fn is_unsettled(&self) -> bool {
         self.settled.as_ref().is_some_and(|settled| !settled.settled)

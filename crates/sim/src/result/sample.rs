@@ -1,8 +1,9 @@
-//! What a sample of the pages tells of the whole device.
+//! Estimates for the whole device from a sample of the pages.
 //!
-//! A block of fewer pages varies more in how many of them are valid, so cleaning finds better victims and
-//! copies less. The copies for each page written are corrected by a factor of the block's size; it and
-//! the interval were fitted on half of the traces that docs/sampling.md lists, and judged on the others.
+//! Blocks with fewer pages vary more in their share of valid pages, so cleaning finds better
+//! victims and copies less. The copies per page written are corrected by a factor of the block's
+//! size. The factor and the interval were fitted on half of the traces in docs/sampling.md and
+//! validated on the others.
 
 use crate::{
     Input,
@@ -10,9 +11,9 @@ use crate::{
     metric::{Format, Look, part},
 };
 
-/// By how much copies fall with one over the root of a block's pages.
+/// By how much copies decrease with one over the square root of a block's pages.
 const FALL: f64 = 0.6;
-/// The part of the copies, and of the pages written, that 95 % of all estimates are within.
+/// Half-width of the 95 % interval, as parts of the copies and of the pages written.
 const UNSURE_COPIES: f64 = 0.15;
 const UNSURE_WRITES: f64 = 0.01;
 
@@ -39,7 +40,7 @@ part! {
     }
 }
 
-/// The write amplification of the whole device.
+/// The estimated write amplification of the whole device.
 pub(super) fn estimate(facts: &Facts<'_>) -> Option<f64> {
     let programs = facts.programs_a_write()?;
     let of = facts.job.input.sampled();
@@ -51,7 +52,7 @@ pub(super) fn estimate(facts: &Facts<'_>) -> Option<f64> {
     Some(1.0 + (programs - 1.0) * more_copies)
 }
 
-/// By how much more the whole device programs than was counted; 1 where the run was of no sample.
+/// By how much the whole device programs more than was counted; 1 without a sample.
 pub(crate) fn more_programs(facts: &Facts<'_>) -> f64 {
     let programs = estimate(facts).zip(facts.programs_a_write());
     programs.map_or(1.0, |(whole, counted)| whole / counted)

@@ -1,4 +1,4 @@
-//! Whether the device had settled.
+//! Whether write amplification had settled.
 
 use crate::{
     facts::Facts,

@@ -1,4 +1,4 @@
-//! How long requests took.
+//! Response times of requests.
 
 use crate::{
     facts::Facts,
@@ -59,12 +59,12 @@ part! {
     }
 }
 
-/// A time that is one of a queue where the device cannot keep up.
+/// A time that is meaningless if the device cannot keep up.
 const fn time(title: &'static str) -> Look {
     Look::line(title, Format::Micros).less().trust(Trust::InTime)
 }
 
-/// Response times; a sample has parts of requests, and so none.
+/// Response times. A sample has only parts of requests, and therefore no times.
 fn whole(facts: &Facts<'_>, times: ResponseTimes) -> ResponseTimes {
     if facts.job.stands_for() == 1 { times } else { ResponseTimes::default() }
 }

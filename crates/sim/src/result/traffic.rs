@@ -1,4 +1,4 @@
-//! What the host asked, and what the chip did for it.
+//! Host requests and flash operations.
 
 use crate::{
     Input,

@@ -1,4 +1,4 @@
-//! How worn the blocks are, and how long they last.
+//! Wear of the blocks, and lifetime.
 
 use crate::{
     facts::Facts,
@@ -103,7 +103,7 @@ part! {
     }
 }
 
-/// So many runs in years, where the run took time.
+/// A number of runs in years, if the run took time.
 fn in_years(facts: &Facts<'_>, runs: Option<f64>) -> Option<f64> {
     let ns = facts.measured.elapsed_ns;
     runs.filter(|_| ns > 0).map(|runs| runs * ns as f64 / (YEAR_DAYS * DAY_NS))
