@@ -146,11 +146,9 @@ impl<C: Chip> DemandPaged<C> {
 
     /// The host changes something: what the mount wrote in memory only is done on the chip, by another mount.
     fn begin_to_change(&mut self, now: u64) -> Result<(), FtlError> {
-        if self.is_broken {
-            return Err(FtlError::ReadOnly);
-        }
         self.ftl.nand_mut().now = now;
-        if self.ftl.nand().is_draft() && self.ftl.nand_mut().end_draft() {
+        // A mount that failed is tried again: there may be room now.
+        if self.is_broken || self.ftl.nand().is_draft() && self.ftl.nand_mut().end_draft() {
             let done = self.ftl.remount().and_then(|()| self.find_held());
             self.is_broken = done.is_err();
             return self.after(Lpn::NONE, done);

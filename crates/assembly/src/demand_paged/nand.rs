@@ -153,6 +153,34 @@ impl<C: Flash> OnFlash<C> {
         Ok(oob)
     }
 
+    /// Programs a page, whatever way. The layer left pages before it out whose programs the system below refused: a chip
+    /// that takes pages only in order gets some there that say nothing.
+    fn put(
+        &mut self,
+        to: u32,
+        put: impl Fn(&mut Retrying<C>, Ppn) -> Result<(), FlashError>,
+    ) -> Result<(), NandError> {
+        let at = self.ppn(to);
+        let mut done = put(&mut self.chip, at);
+        if let Err(FlashError::OutOfOrder(_)) = done {
+            done = self.fill_before(to).and_then(|()| put(&mut self.chip, at));
+        }
+        self.programmed(to, done)
+    }
+
+    #[cold]
+    fn fill_before(&mut self, to: u32) -> Result<(), FlashError> {
+        let nothing = Oob { lpn: Lpn(0), stream: NO_STREAM, sequence: 0, time: 0, note: 0 };
+        let zeros = vec![0; self.page.len()];
+        for page in to - to % self.shape.pages..to {
+            let at = self.ppn(page);
+            if self.chip.read_oob(at) == Ok(None) {
+                self.chip.program(at, nothing, &zeros)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What came of a program.
     fn programmed(&mut self, to: u32, done: Result<(), FlashError>) -> Result<(), NandError> {
         if self.read == Some(to) {
@@ -184,6 +212,8 @@ const BEFORE_MAP: u16 = 1 << 13;
 const VOID_AT: u32 = 14;
 const SEQUENCE: u64 = (1 << BEFORE_AT) - 1;
 const BEFORE_AT: u32 = 40;
+/// Beside a page that says nothing.
+const NO_STREAM: u8 = 127;
 
 /// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
 pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
@@ -325,8 +355,7 @@ impl<C: Flash> Nand for OnFlash<C> {
             return Ok(());
         }
         let oob = self.oob(area)?;
-        let done = self.chip.program(self.ppn(page), oob, data);
-        self.programmed(page, done)
+        self.put(page, |chip, at| chip.program(at, oob, data))
     }
 
     fn copy(
@@ -346,8 +375,8 @@ impl<C: Flash> Nand for OnFlash<C> {
             return Ok(());
         }
         let oob = self.oob(area)?;
-        let done = self.chip.copy(self.ppn(from), self.ppn(to), oob);
-        self.programmed(to, done)
+        let from = self.ppn(from);
+        self.put(to, |chip, at| chip.copy(from, at, oob))
     }
 
     fn erase(&mut self, block: u32) -> Result<(), NandError> {

@@ -27,7 +27,7 @@ fn serve(world: &World, tape: &Tape) -> Result<Device, String> {
     world.serve(tape, Mount::Quick)
 }
 
-/// Uses a device, and tells what it did, with what the system had done before.
+/// Uses a device, and tells what it did, with what the system had done before, and why the device refused some.
 fn use_it(
     world: &World,
     device: &Device,
@@ -35,33 +35,33 @@ fn use_it(
     draws: &mut Draws,
     steps: u32,
     last: &mut u64,
-) -> Vec<(usize, Deed)> {
+) -> (Vec<(usize, Deed)>, Vec<String>) {
     let pages = device.size() / PAGE;
-    let mut deeds = Vec::new();
+    let (mut deeds, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..steps {
         let page = u64::from(draws.below(pages as u32) >> draws.below(3));
         let before = tape.len();
-        let put = |deeds: &mut Vec<_>, content, done: Result<(), String>| {
+        let mut put = |content, done: Result<(), String>| {
             let deed = if done.is_ok() { Deed::Put } else { Deed::Tried };
             deeds.push((before, deed(page, content)));
+            refused.extend(done.err());
         };
         match draws.below(12) {
             0 => {
                 let done = device.lock().and_then(|mut held| held.trim(page * PAGE, PAGE));
-                put(&mut deeds, 0, done.map_err(|e| e.to_string()));
+                put(0, done.map_err(|e| e.to_string()));
             }
-            1 | 2 => {
-                if flush(device).is_ok() {
-                    deeds.push((tape.len(), Deed::Flushed));
-                }
-            }
+            1 | 2 => match flush(device) {
+                Ok(()) => deeds.push((tape.len(), Deed::Flushed)),
+                Err(e) => refused.push(e.to_string()),
+            },
             _ => {
                 *last += 1;
-                put(&mut deeds, *last, world.write(device, page, *last));
+                put(*last, world.write(device, page, *last));
             }
         }
     }
-    deeds
+    (deeds, refused)
 }
 
 /// Reads all of what a file holds, and compares. What was found; an error stands for anything.
@@ -112,7 +112,7 @@ fn cut(
         let found = compare(world, &device, &known, false);
         if depth == 0 && draws.one_in(8) {
             let mut last = draws.next() >> 8;
-            let deeds = use_it(world, &device, &tape, draws, 30, &mut last);
+            let (deeds, _) = use_it(world, &device, &tape, draws, 30, &mut last);
             drop(device);
             cut(world, (&left, &tape.events()), (&Known::of(&found), &deeds), draws, 4, 1);
         }
@@ -143,7 +143,7 @@ fn whatever_a_loss_of_power_leaves_of_an_image_holds_what_was_flushed() {
         let device = serve(&world, &tape).expect("served");
         let first = tape.len();
         let steps = 50 + draws.below(400);
-        let deeds = use_it(&world, &device, &tape, &mut draws, steps, &mut 0);
+        let (deeds, _) = use_it(&world, &device, &tape, &mut draws, steps, &mut 0);
         let known = Known::of(&vec![vec![0]; (device.size() / PAGE) as usize]);
         drop(device);
         let deeds: Vec<_> =
@@ -170,12 +170,17 @@ fn whatever_call_fails_no_read_is_wrong_and_what_was_flushed_is_there_or_an_erro
             let device = serve(&world, &tape).expect("served");
             let pages = (device.size() / PAGE) as usize;
             let mut last = 0;
-            let mut deeds = use_it(&world, &device, &tape, &mut draws, 150, &mut last);
+            let (mut deeds, _) = use_it(&world, &device, &tape, &mut draws, 150, &mut last);
             // That many calls of the kind come in what follows, more or less.
             let most = (tape.calls(call) / 2).max(1) as u32;
             let failing = Failing { call, from: draws.below(most).into(), count, error, done };
             tape.fail(Some(failing));
-            deeds.extend(use_it(&world, &device, &tape, &mut draws, 100, &mut last));
+            let (more, refused) = use_it(&world, &device, &tape, &mut draws, 100, &mut last);
+            deeds.extend(more);
+            if error == 28 && call != Call::Read {
+                let other = refused.iter().find(|why| !why.contains("is full"));
+                assert_eq!(other, None, "{}: there is room again, or there is none", world.policy);
+            }
             let mut known = Known::of(&vec![vec![0]; pages]);
             deeds.iter().for_each(|(_, deed)| known.learn(*deed));
             let seen = Known { allowed: known.now.clone(), now: known.now.clone() };
@@ -190,7 +195,16 @@ fn whatever_call_fails_no_read_is_wrong_and_what_was_flushed_is_there_or_an_erro
             });
             let left = Tape::of(left);
             match serve(&world, &left) {
-                Ok(device) => drop(compare(&world, &device, &known, true)),
+                Ok(device) => {
+                    compare(&world, &device, &known, true);
+                    if error == 28 {
+                        // The first change after a mount finds no room, and then some.
+                        left.fail(Some(Failing { call, from: 0, ..failing }));
+                        let _ = world.write(&device, 0, 1);
+                        left.fail(None);
+                        assert_eq!(world.write(&device, 0, 2), Ok(()), "{}", world.policy);
+                    }
+                }
                 Err(e) => eprintln!("history {seed}, {}, {failing:?}: {e}", world.policy),
             }
         }
