@@ -1,9 +1,9 @@
-//! Which clean sectors are still in the page cache.
+//! The clean sectors in the page cache.
 
 use rustc_hash::FxHashSet;
 
-/// The sectors used last: two generations, of which the older is dropped when the younger is full.
-/// Between half of the limit and all of it stay, and an access costs no list.
+/// The most recently used sectors, in two generations. When the younger is full, the older is
+/// dropped. So between half of the limit and all of it is kept, and an access needs no list.
 pub(crate) struct Resident {
     young: FxHashSet<u64>,
     old: FxHashSet<u64>,
@@ -11,13 +11,13 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// At most `sectors` stay.
+    /// Keeps at most `sectors` sectors.
     pub fn new(sectors: u64) -> Self {
         let half = (sectors / 2).max(1) as usize;
         Resident { young: FxHashSet::default(), old: FxHashSet::default(), half }
     }
 
-    /// Notes that a sector is used and says whether it was there.
+    /// Records an access to a sector; returns whether the sector was cached.
     pub fn touch(&mut self, sector: u64) -> bool {
         if self.young.contains(&sector) {
             return true;
@@ -30,7 +30,7 @@ impl Resident {
         known
     }
 
-    /// The medium was taken out.
+    /// Drops everything when the medium is removed.
     pub fn clear(&mut self) {
         self.young.clear();
         self.old.clear();

@@ -1,16 +1,16 @@
-//! The time that the file system writes into directory entries: the host's, from 2008 on.
+//! The time written into directory entries: the host's, counted from 2008.
 
 use crate::host::Nanoseconds;
 use fatfs::{Date, DateTime, Time, TimeProvider};
 use std::cell::Cell;
 
 thread_local! {
-    /// `fatfs` wants a clock that lives forever and has no place to ask for a certain host's, so
-    /// the host sets this one before each operation.
+    /// The current time. `fatfs` requires a clock with a static lifetime and cannot ask a
+    /// particular host, so the host sets this before each operation.
     static NOW: Cell<Nanoseconds> = const { Cell::new(0) };
 }
 
-/// The clock that `fatfs` asks.
+/// The clock passed to `fatfs`.
 #[derive(Debug)]
 pub(crate) struct HostClock;
 
@@ -20,7 +20,7 @@ pub(crate) fn set(now: Nanoseconds) {
     NOW.set(now);
 }
 
-/// The year of the thesis' experiments.
+/// The year of the experiments in the thesis.
 const FIRST_YEAR: u64 = 2008;
 
 impl TimeProvider for HostClock {
@@ -35,7 +35,7 @@ impl TimeProvider for HostClock {
             day -= days_in(year, month);
             month += 1;
         }
-        // A host that runs beyond what FAT can date stays on its last day.
+        // Beyond the range of FAT dates the clock stays at the last day.
         Date { year: year as u16, month: month as u16, day: day.min(30) as u16 + 1 }
     }
 

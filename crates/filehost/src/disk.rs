@@ -1,4 +1,4 @@
-//! The volume as `fatfs` sees it.
+//! The volume as a disk for `fatfs`.
 
 use crate::host::Host;
 use std::{
@@ -6,17 +6,17 @@ use std::{
     io::{self, Read, Seek, SeekFrom, Write},
 };
 
-/// Where FAT32 keeps its state; bit 0 says that the volume was not unmounted.
+/// Offset of FAT32's state byte; bit 0 means that the volume was not unmounted.
 pub(crate) const STATE: u64 = 0x41;
 
-/// A window on the host's page cache.
+/// Access to the volume through the host's page cache.
 pub(crate) struct Disk<'a> {
     pub host: &'a RefCell<Host>,
     /// First byte and length of the volume on the device.
     pub start: u64,
     pub length: u64,
     position: u64,
-    /// Whether the volume's state is the host's business.
+    /// Whether the host maintains the volume's state byte.
     mounted: bool,
 }
 
@@ -25,8 +25,9 @@ impl<'a> Disk<'a> {
         Disk { host, start, length, position: 0, mounted }
     }
 
-    /// `fatfs` is started anew for each operation and would mark and unmark the volume each time.
-    /// A host marks it when it is mounted and unmarks it when it is unmounted (Linux since 3.9).
+    /// Whether a write only changes the state byte of a mounted volume. `fatfs` is opened anew for
+    /// each operation and would change it each time. A host sets it at mount and clears it at
+    /// unmount (Linux since 3.9).
     fn is_state(&self, length: usize) -> bool {
         self.mounted && self.position == STATE && length == 1
     }
@@ -68,7 +69,7 @@ impl Write for Disk<'_> {
         Ok(written)
     }
 
-    /// Closing a file writes nothing back: that is the page cache's to decide.
+    /// Closing a file writes nothing back; the page cache decides that.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

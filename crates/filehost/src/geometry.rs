@@ -1,25 +1,26 @@
-//! Where the volume stands on the device, and how large its clusters are.
+//! The position of the volume on the device, and its cluster size.
 
 use thermocline_trace::TraceError;
 use thermocline_units::format_size;
 
-/// Bytes of a sector, the unit of everything here.
+/// Bytes of a sector, the unit of this module.
 pub(crate) const SECTOR: u64 = 512;
 
 /// Reserved sectors of the volumes that `fatfs` makes.
 const RESERVED: u64 = 8;
-/// A volume of fewer clusters is FAT16 (Microsoft's FAT specification).
+/// Minimum number of clusters of a FAT32 volume; with fewer it is FAT16 (Microsoft's FAT
+/// specification).
 const MIN_CLUSTERS: u64 = 65_525;
-/// Cards have their data aligned to this many sectors by where the partition begins (SD
-/// specification, part 2, boundary unit).
+/// The start of the partition aligns the data of cards to this many sectors (SD specification, part
+/// 2, boundary unit).
 const BOUNDARY: u64 = 64;
-/// The largest FAT32 that Windows and cards know.
+/// The largest FAT32 volume supported by Windows and cards.
 const MAX_BYTES: u64 = 32 << 30;
 
-/// The place of a FAT32 volume, in sectors.
+/// The position of a FAT32 volume, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
-    /// Where the volume begins; 0 without a partition table.
+    /// First sector of the volume; 0 without a partition table.
     pub first: u64,
     /// Sectors of the volume.
     pub sectors: u64,
@@ -29,7 +30,7 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     /// # Errors
-    /// [`TraceError::Usage`] where no FAT32 fits.
+    /// [`TraceError::Usage`] if no FAT32 volume fits.
     pub fn new(device_bytes: u64, partitioned: bool) -> Result<Self, TraceError> {
         let sectors = device_bytes / SECTOR;
         if device_bytes > MAX_BYTES {
@@ -49,15 +50,15 @@ impl Geometry {
     }
 }
 
-/// The largest cluster of 0.5, 1, 2 or 4 KiB that makes a FAT32, 8 KiB from 8 GiB on and 16 KiB
-/// from 16 GiB on: Microsoft's table within a few sectors.
+/// The largest cluster of 0.5, 1, 2 or 4 KiB that makes a FAT32 volume, 8 KiB from 8 GiB on and 16
+/// KiB from 16 GiB on: Microsoft's table within a few sectors.
 fn cluster_sectors(sectors: u64) -> Option<u64> {
     let largest = match (sectors * SECTOR) >> 30 {
         0..8 => 8,
         8..16 => 16,
         _ => 32,
     };
-    // Room for a partition table before it, whatever the alignment asks for.
+    // Leaves room for a partition table, whatever the alignment.
     let usable = sectors.checked_sub(2 * BOUNDARY)?;
     std::iter::successors(Some(largest), |size| Some(size / 2))
         .take_while(|size| *size > 0)
@@ -66,7 +67,7 @@ fn cluster_sectors(sectors: u64) -> Option<u64> {
 
 fn fat_sectors(sectors: u64, cluster: u64) -> u64 {
     let entries_per_sector = SECTOR / 4;
-    // Each cluster takes its sectors and an entry in either FAT.
+    // Each cluster takes its sectors and an entry in each FAT.
     (sectors - RESERVED + 2 * cluster).div_ceil(entries_per_sector * cluster + 2)
 }
 
@@ -77,10 +78,10 @@ fn clusters(sectors: u64, cluster: u64) -> u64 {
     (sectors - RESERVED).saturating_sub(2 * fat_sectors(sectors, cluster)) / cluster
 }
 
-/// The partition begins where its data come to lie on a boundary; behind the partition table in
-/// any case.
+/// First sector of the partition, chosen so that its data begin on a boundary. It is always behind
+/// the partition table.
 fn partition_start(sectors: u64, cluster: u64) -> u64 {
-    // The FATs may shrink by a sector on the way, so that the first boundary is missed.
+    // The FATs may shrink by a sector along the way, so the first boundary may be missed.
     (1..=2 * BOUNDARY)
         .find(|first| {
             let data = first + RESERVED + 2 * fat_sectors(sectors - first, cluster);

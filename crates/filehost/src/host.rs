@@ -1,45 +1,46 @@
-//! A computer with a page cache before a device of given speed.
+//! A computer with a page cache and a device of given speed.
 //!
-//! Dirty sectors are collected and written back, data before metadata and each in order of address,
-//! neighbours merged: at a sync, when there are too many of them, and some time after the first of
-//! them. Data come first as in Linux' `fsync` and `sync` on vfat, which write the pages of files and
-//! then the buffers of the volume; its timer keeps no order between them, so a host can also be one
-//! elevator for both (`data_first`). The device takes one request at a time, and the next arrives when the last is done at the
-//! earliest. Who reads or syncs waits; what the timer writes back nobody waits for.
+//! Dirty sectors are collected and written back: at a sync, when there are too many, and some time
+//! after the first of them. Data are written before metadata, each in address order, with
+//! neighbours merged. The order is that of Linux' `fsync` and `sync` on vfat, which write the pages
+//! of files and then the buffers of the volume. Linux' timer keeps no order between them, so a host
+//! can also use one elevator for both (`data_first`). The device takes one request at a time; the
+//! next one arrives at the earliest when the last is done. Reads and syncs are waited for, timed
+//! write-back is not.
 
 use crate::{cache::Resident, geometry::SECTOR, options::HostOptions, outbox::Outbox};
 use rustc_hash::FxHashMap;
 use std::{collections::BTreeSet, ops::Range};
 use thermocline_trace::{Op, Request};
 
-/// Nanoseconds since the host was started.
+/// Nanoseconds since the start of the host.
 pub(crate) type Nanoseconds = u64;
 
 const BLANK: &[u8; SECTOR as usize] = &[0; SECTOR as usize];
 
-/// What the bytes are that are being written or read.
+/// The kind of bytes being written or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The medium is being formatted: everything is metadata, and nothing is worth reading.
+    /// The medium is being formatted: everything is metadata, and nothing needs to be read.
     Format,
-    /// Metadata, wherever they lie.
+    /// Metadata at any address.
     Metadata,
-    /// Data of a file, except below the first cluster; sectors touched from their start are new.
+    /// Data of a file, except below the first cluster. Sectors accessed from their start are new.
     Append,
-    /// Data of a file, except below the first cluster, over what was there.
+    /// Data of a file that overwrite older data, except below the first cluster.
     Update,
-    /// Data of a file that is about to be deleted: what of it is dirty need not be written.
+    /// Data of a file that is about to be deleted; dirty sectors of it need not be written.
     Discard,
 }
 
-/// What the host knows of the volume, in sectors of the device.
+/// The layout of the volume as known to the host, in sectors of the device.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// FSInfo, which a sync of files leaves to the timer.
+    /// FSInfo. A sync of files leaves it to the timer.
     pub info: u64,
-    /// The second FAT. Its sectors are copied from the first as a whole and never read.
+    /// The second FAT. Its sectors are copied from the first and never read.
     pub mirror: Range<u64>,
-    /// Where clusters begin.
+    /// The first sector of the clusters.
     pub data_start: u64,
 }
 
@@ -51,28 +52,28 @@ impl Layout {
 pub(crate) struct Host {
     options: HostOptions,
     pub now: Nanoseconds,
-    /// When the device has done all it was given.
+    /// When the device has completed everything it was given.
     device_idle_at: Nanoseconds,
-    /// When dirty sectors are written back at the latest.
+    /// When dirty sectors must be written back.
     deadline: Option<Nanoseconds>,
     dirty: BTreeSet<u64>,
-    /// Clean sectors in the cache. Metadata are used again and again and hold their own against a
-    /// stream of data, as on Linux' list of active pages; so they have a half of their own.
+    /// Clean sectors in the cache. Metadata are used repeatedly and stay cached during a stream of
+    /// data, as on Linux' list of active pages, so they have their own half.
     resident: Resident,
     resident_metadata: Resident,
-    /// The metadata of the volume. What is not here is zero: data of files, and what was never
+    /// The metadata of the volume. All other sectors are zero: data of files, and sectors never
     /// written.
     metadata: FxHashMap<u64, [u8; SECTOR as usize]>,
-    /// Where things lie on the volume, once there is one.
+    /// The layout of the volume, once it exists.
     pub layout: Layout,
     pub access: Access,
-    /// Sectors of files that were asked for and are not in the cache.
+    /// Requested sectors of files that are not in the cache.
     missing: Vec<u64>,
     pub outbox: Outbox,
-    /// Requests sent, and bytes written by them.
+    /// Requests sent, and bytes that they wrote.
     pub requests: u64,
     pub written: u64,
-    /// Bytes of metadata among the written ones.
+    /// Bytes of metadata among them.
     pub written_metadata: u64,
 }
 
@@ -97,7 +98,7 @@ impl Host {
         }
     }
 
-    /// Reads from byte `at` on, at most to the end of the sector; returns how much it was.
+    /// Reads from byte `at`, at most to the end of the sector. Returns the number of bytes.
     pub fn read(&mut self, at: u64, buffer: &mut [u8]) -> usize {
         let (sector, range) = piece(at, buffer.len());
         if self.access == Access::Discard && sector >= self.layout.data_start {
@@ -114,7 +115,7 @@ impl Host {
         length
     }
 
-    /// Writes from byte `at` on, at most to the end of the sector; returns how much it was.
+    /// Writes from byte `at`, at most to the end of the sector. Returns the number of bytes.
     pub fn write(&mut self, at: u64, bytes: &[u8]) -> usize {
         let (sector, range) = piece(at, bytes.len());
         let length = range.len();
@@ -136,7 +137,7 @@ impl Host {
         length
     }
 
-    /// Whether the sector is in the cache; it will be from now on.
+    /// Whether the sector is in the cache; it is from now on.
     fn is_cached(&mut self, sector: u64) -> bool {
         let clean = match self.is_file_data(sector) {
             true => self.resident.touch(sector),
@@ -157,12 +158,12 @@ impl Host {
         self.metadata.get(&sector).unwrap_or(BLANK)
     }
 
-    /// Whether data of files, or directories, wait to be written.
+    /// Whether file data or directories wait to be written back.
     pub fn has_dirty_clusters(&self) -> bool {
         self.dirty.range(self.layout.data_start..).next().is_some()
     }
 
-    /// Reads what was asked for of a file, in as few requests as its place on the volume allows.
+    /// Sends the missing reads of a file, in as few requests as its layout allows.
     pub fn send_reads(&mut self) {
         let wanted = std::mem::take(&mut self.missing);
         for run in runs(wanted.iter().copied(), self.options.request_bytes / SECTOR) {
@@ -175,7 +176,7 @@ impl Host {
         self.now = self.device_idle_at;
     }
 
-    /// What a writing process does between its pages: waits if there are too many dirty ones.
+    /// Throttles a writing process between its pages: waits if there are too many dirty ones.
     pub fn throttle(&mut self) {
         self.run_timer();
         if self.dirty.len() as u64 * SECTOR > self.options.dirty_bytes {
@@ -183,7 +184,7 @@ impl Host {
         }
     }
 
-    /// Writes everything back but FSInfo, and waits for it: what Linux does for `fsync`.
+    /// Writes everything but FSInfo back and waits for it, as Linux does for `fsync`.
     pub fn sync(&mut self) {
         let info = self.dirty.remove(&self.layout.info);
         let deadline = self.deadline;
@@ -200,7 +201,7 @@ impl Host {
         self.now = self.now.max(self.device_idle_at);
     }
 
-    /// Lets time pass.
+    /// Advances time.
     pub fn think(&mut self, time: Nanoseconds) {
         let until = self.now.saturating_add(time);
         if let Some(deadline) = self.deadline.filter(|deadline| *deadline <= until) {
@@ -210,7 +211,7 @@ impl Host {
         self.now = until;
     }
 
-    /// Lets the timer do what it should have done by now.
+    /// Writes back whatever the timer should have written back by now.
     pub fn run_timer(&mut self) {
         if self.deadline.is_some_and(|deadline| deadline <= self.now) {
             self.write_back();
@@ -253,8 +254,8 @@ impl Host {
         self.written_metadata += written.min(metadata) * SECTOR;
     }
 
-    /// Lets the parents of directories made just now be 0 where they are the root, which `fatfs`
-    /// enters by its number and Microsoft's specification (section 6.5) by none.
+    /// Sets the parent entries of new directories to 0 if the parent is the root. `fatfs` enters
+    /// the root by its number, Microsoft's specification (section 6.5) requires 0.
     pub fn clear_root_parents(&mut self) {
         for sector in self.dirty.range(self.layout.data_start..) {
             if let Some(bytes) = self.metadata.get_mut(sector)
@@ -267,20 +268,20 @@ impl Host {
         }
     }
 
-    /// The medium is taken out and put in again: nothing of it is in the cache any more.
+    /// Drops all caches when the medium is removed and inserted again.
     pub fn drop_caches(&mut self) {
         self.resident.clear();
         self.resident_metadata.clear();
     }
 }
 
-/// The sector of a byte, and the part of it that `length` bytes from there cover.
+/// The sector of a byte, and the part of the sector covered by `length` bytes from there.
 fn piece(at: u64, length: usize) -> (u64, Range<usize>) {
     let start = (at % SECTOR) as usize;
     (at / SECTOR, start..(start + length).min(SECTOR as usize))
 }
 
-/// Neighbours in a row of sectors, at most `longest` together.
+/// Merges consecutive sectors into runs of at most `longest`.
 fn runs(sectors: impl Iterator<Item = u64>, longest: u64) -> impl Iterator<Item = Range<u64>> {
     let mut sectors = sectors.peekable();
     std::iter::from_fn(move || {

@@ -1,16 +1,17 @@
 //! A host that uses files on a FAT32 volume: scripts of file operations as block workloads.
 //!
-//! A [`Scenario`] asks the host for file operations. The `fatfs` crate carries them out, so that the
-//! writes of metadata are real ones. Under it lies the host's page cache, which writes back to and
-//! reads from a device of given speed. The requests that reach the device are the workload, a
+//! A [`Scenario`] issues file operations. The `fatfs` crate executes them, so metadata writes are
+//! real ones. Below it is the host's page cache, which reads from and writes back to a device of
+//! given speed. The requests that reach the device are the workload, a
 //! [`Source`](thermocline_trace::Source).
 //!
-//! Metadata (boot sectors, FSInfo, FATs, directories) carry their bytes; the contents of files are
-//! zeros that nobody stores.
+//! Metadata (boot sectors, FSInfo, FATs, directories) carry their bytes. File contents are zeros
+//! and are not stored.
 //!
-//! The file system is opened anew for each operation, so that nothing borrows from itself and requests stream while the
-//! script goes on; the volume's dirty mark is therefore the host's. Sectors are written back data first, then metadata, each
-//! in the order of addresses, as Linux does on vfat. `fsync` leaves FSInfo to the timer.
+//! The file system is opened anew for each operation, which avoids self-references and lets
+//! requests stream while the script runs. The host therefore maintains the volume's dirty mark.
+//! Sectors are written back data first, then metadata, each in address order, as Linux does on
+//! vfat. `fsync` leaves FSInfo to the timer.
 
 mod cache;
 mod clock;

@@ -1,4 +1,4 @@
-//! Files of one kind: photographs, songs, messages.
+//! Collections of similar files: photographs, songs, messages.
 
 use crate::session::Session;
 use std::io;
@@ -9,9 +9,9 @@ struct Stored {
     bytes: u64,
 }
 
-/// Files in some directories, named by number, the oldest first.
+/// Files in several directories, named by number, the oldest first.
 pub(crate) struct Library {
-    /// Three letters.
+    /// Name prefix of three letters.
     kind: &'static str,
     directories: u32,
     next: u32,
@@ -19,13 +19,13 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// An empty one; its directories still have to be made.
+    /// An empty library whose directories do not exist yet.
     pub fn new(kind: &'static str) -> Self {
         Library { kind, directories: 0, next: 0, files: Vec::new() }
     }
 
-    /// Makes directories for about this many files: some dozens in each, as on a camera's card, until
-    /// there are more directories than that.
+    /// Creates directories for about this many files: some dozens of files in each, as on a
+    /// camera's card, up to a maximum number of directories.
     pub fn make_directories(&mut self, session: &mut Session, files: u64) -> io::Result<()> {
         const IN_EACH: u64 = 64;
         let directories = files.div_ceil(IN_EACH).min(files.isqrt().max(IN_EACH));
@@ -51,10 +51,10 @@ impl Library {
         self.files[index].bytes
     }
 
-    /// Creates a file; it is the last one.
+    /// Creates a file and appends it to the list.
     pub fn add(&mut self, session: &mut Session, bytes: u64) -> io::Result<()> {
         self.files.push(Stored { number: self.next, bytes });
-        // Seven digits; the file that had the number before is long gone.
+        // Seven digits. The previous file with the same number was deleted long ago.
         self.next = (self.next + 1) % 10_000_000;
         session.create(&self.path(self.files.len() - 1), bytes)
     }
@@ -65,7 +65,8 @@ impl Library {
         session.remove(&path)
     }
 
-    /// Removes the oldest files until a new one of this many bytes has room; leaves at least `keep`.
+    /// Deletes the oldest files until a new one of this many bytes fits. Keeps at least `keep`
+    /// files.
     pub fn make_room(&mut self, session: &mut Session, bytes: u64, keep: usize) -> io::Result<()> {
         while session.room() < bytes && self.files.len() > keep {
             self.remove(session, 0)?;
@@ -73,7 +74,7 @@ impl Library {
         Ok(())
     }
 
-    /// Any file; there is at least one.
+    /// A random file; there must be at least one.
     pub fn any(&self, session: &mut Session) -> usize {
         session.below(self.files.len() as u64) as usize
     }
@@ -83,7 +84,7 @@ impl Library {
         session.append(&self.path(index), bytes)
     }
 
-    /// Writes over part of a file, which is longer than that.
+    /// Overwrites a part of a file that is longer than the part.
     pub fn update(
         &self,
         session: &mut Session,

@@ -3,29 +3,29 @@
 use crate::geometry::SECTOR;
 use thermocline_trace::TraceError;
 
-/// What a [`FileWorkload`](crate::FileWorkload) needs to know besides the scenario.
+/// The settings of a [`FileWorkload`](crate::FileWorkload) besides the scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FileOptions {
-    /// Bytes of the device that the volume fills, partition table and all; what is left after the
-    /// last whole sector stays untouched.
+    /// Bytes of the device that the volume fills, including the partition table. A partial last
+    /// sector is not used.
     pub volume_bytes: u64,
     /// Bytes that the host writes after the prelude, rounded up to whole file operations; `None`
-    /// is the scenario's own length.
+    /// means the scenario's own length.
     pub bytes: Option<u64>,
-    /// Chooses sizes, victims and think times.
+    /// Seed for sizes, victims and think times.
     pub seed: u64,
-    /// Whether the volume stands in a partition, as on sticks and cards; else it begins at sector 0
-    /// (a super-floppy).
+    /// Whether the volume is in a partition, as on sticks and cards. Otherwise it begins at sector
+    /// 0 (a super-floppy).
     pub partitioned: bool,
-    /// Share of the clusters in use when the prelude ends, which the scripts then keep; at least
-    /// 0.5 and at most 0.9. The thesis: 80 %.
+    /// Share of the clusters in use at the end of the prelude, which the scripts then maintain;
+    /// from 0.5 to 0.9. The thesis has 80 %.
     pub utilization: f64,
     /// The computer.
     pub host: HostOptions,
 }
 
 impl FileOptions {
-    /// The thesis' setting on a volume of this many bytes, seed 1.
+    /// The setting of the thesis on a volume of this many bytes, with seed 1.
     #[must_use]
     pub fn new(volume_bytes: u64) -> Self {
         FileOptions {
@@ -55,32 +55,31 @@ impl FileOptions {
     }
 }
 
-/// The computer that drives the device: its page cache, and how fast it thinks the device is.
+/// The computer that drives the device: its page cache, and the assumed speed of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOptions {
-    /// Bytes of clean sectors that stay in the page cache; dirty ones come on top.
+    /// Bytes of clean sectors in the page cache; dirty ones are additional.
     pub cache_bytes: u64,
-    /// Dirty bytes at which the writing process has to wait until all of them are written back.
+    /// Dirty bytes at which the writing process must wait until all of them are written back.
     pub dirty_bytes: u64,
-    /// Nanoseconds after which dirty sectors are written back without being asked for; counted
-    /// from the first of them.
+    /// Nanoseconds from the first dirty sector until dirty sectors are written back.
     pub write_back_ns: u64,
-    /// Whether data are written back before metadata; else all go in order of address, the tables
-    /// at the start of the volume before what they point to.
+    /// Whether data are written back before metadata. Otherwise everything is written in address
+    /// order, so the tables at the start of the volume precede the data.
     pub data_first: bool,
     /// Bytes of the largest request.
     pub request_bytes: u64,
-    /// Nanoseconds the device takes to write a sector, cleaning apart.
+    /// Nanoseconds that the device takes to write a sector, without cleaning.
     pub sector_write_ns: u64,
-    /// Nanoseconds the device takes to read a sector.
+    /// Nanoseconds that the device takes to read a sector.
     pub sector_read_ns: u64,
 }
 
 impl Default for HostOptions {
-    /// Linux with a device that it does not trust with much: 4 MiB of clean and 1 MiB of dirty
-    /// data, written back after 5 s (`dirty_writeback_centisecs`) in requests of 120 KiB
-    /// (`max_sectors` of `usb-storage`); a chip that reads a page in 52 µs and programs one in
-    /// 400 µs after the transfer of another 52 µs (the thesis' chip).
+    /// Linux with limits for a slow device: 4 MiB of clean and 1 MiB of dirty data, written back
+    /// after 5 s (`dirty_writeback_centisecs`) in requests of 120 KiB (`max_sectors` of
+    /// `usb-storage`). The chip of the thesis reads a page in 52 µs and programs one in 400 µs
+    /// after a transfer of another 52 µs.
     fn default() -> Self {
         HostOptions {
             cache_bytes: 4 << 20,

@@ -1,14 +1,14 @@
-//! Requests on their way out, with the contents of some.
+//! Requests waiting to be sent, some with contents.
 
 use std::collections::VecDeque;
 use thermocline_trace::{Contents, Request};
 
-/// A queue of requests. Contents lie one after another in one buffer.
+/// A queue of requests. Contents are consecutive in one buffer.
 #[derive(Default)]
 pub(crate) struct Outbox {
     requests: VecDeque<(Request, bool)>,
     bytes: Vec<u8>,
-    /// Bytes of `bytes` that are already out.
+    /// Number of bytes of `bytes` already moved out.
     taken: usize,
 }
 
@@ -17,12 +17,12 @@ impl Outbox {
         self.requests.len()
     }
 
-    /// Adds a request without contents.
+    /// Appends a request without contents.
     pub fn push(&mut self, request: Request) {
         self.requests.push_back((request, false));
     }
 
-    /// Adds a request with its contents, sector by sector.
+    /// Appends a request with its contents, sector by sector.
     pub fn push_with<'a>(&mut self, request: Request, sectors: impl Iterator<Item = &'a [u8]>) {
         sectors.for_each(|sector| self.bytes.extend_from_slice(sector));
         self.requests.push_back((request, true));

@@ -25,7 +25,7 @@ pub enum Scenario {
     EventRecorder,
     /// Pages written line by line, with isolated gaps between them.
     Fax,
-    /// A picture compressed and written every few hundred milliseconds.
+    /// One picture compressed and written every few hundred milliseconds.
     Jpeg,
     /// Songs decoded into the page cache.
     Mad,
@@ -35,13 +35,13 @@ pub enum Scenario {
     Mpeg,
 }
 
-/// What the registry knows of a scenario.
+/// The registry entry of a scenario.
 struct Row {
     name: &'static str,
     summary: &'static str,
     when: &'static str,
-    /// Bytes written after the prelude by default, in percent of the device: about what makes a
-    /// greedy NFTL on the thesis' chip erase as many blocks as its Tables II to IV say.
+    /// Bytes written after the prelude by default, in percent of the device. With it a greedy NFTL
+    /// on the chip of the thesis erases about as many blocks as in its Tables II to IV.
     percent: u16,
     script: fn() -> Box<dyn Script + Send>,
 }
@@ -123,7 +123,7 @@ static ROWS: [Row; Scenario::ALL.len()] = [
 ];
 
 impl Scenario {
-    /// All of them.
+    /// All scenarios.
     pub const ALL: [Scenario; 10] = [
         Scenario::S1,
         Scenario::S2,
@@ -141,19 +141,19 @@ impl Scenario {
         &ROWS[self as usize]
     }
 
-    /// How it is written on the command line.
+    /// Name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The scenario of a name.
+    /// The scenario with this name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
 
-    /// What it is, for people who ask.
+    /// Description for listings.
     #[must_use]
     pub const fn info(self) -> WorkloadInfo {
         let &Row { name, summary, when, .. } = self.row();
@@ -161,14 +161,13 @@ impl Scenario {
         WorkloadInfo { syntax: name, summary, when, source }
     }
 
-    /// Bytes written after the prelude where the user gives none, on a device that exports this many
-    /// bytes.
+    /// Default number of bytes written after the prelude, on a device that exports this many bytes.
     #[must_use]
     pub fn default_bytes(self, volume_bytes: u64) -> u64 {
         (u128::from(volume_bytes) * u128::from(self.row().percent) / 100) as u64
     }
 
-    /// Its script, at the beginning.
+    /// A new script of the scenario.
     pub(crate) fn script(self) -> Box<dyn Script + Send> {
         (self.row().script)()
     }

@@ -8,11 +8,11 @@ pub(crate) const MILLISECOND: u64 = 1_000_000;
 /// Nanoseconds of a second.
 pub(crate) const SECOND: u64 = 1000 * MILLISECOND;
 
-/// A script; it has no end of its own.
+/// A script of file operations, without an end.
 pub(crate) trait Script {
-    /// One step of bringing the volume to its utilisation; true when it is there.
+    /// One step of filling the volume to its utilisation; true when that is reached.
     fn fill(&mut self, session: &mut Session) -> io::Result<bool>;
 
-    /// One file operation, or a few that belong together, and the time until the next.
+    /// One file operation, or a few related ones, and the time until the next.
     fn step(&mut self, session: &mut Session) -> io::Result<()>;
 }

@@ -16,9 +16,9 @@ use std::{
 };
 use thermocline_trace::{TraceError, generate::random};
 
-/// A page of memory: what a process hands over at a time.
+/// A page of memory: the unit in which a process passes data.
 const PAGE: u64 = 4096;
-/// Type of a FAT32 partition whose place is given in sectors.
+/// Type of a FAT32 partition addressed in sectors (LBA).
 const FAT32_LBA: u8 = 0x0c;
 
 /// A volume in use by a host.
@@ -31,15 +31,15 @@ pub(crate) struct Session {
     clusters: u64,
     free_clusters: u64,
     pub tally: Tally,
-    /// Bytes written at which the workload ends.
+    /// The workload ends when this many bytes are written.
     pub end: u64,
 }
 
 impl Session {
-    /// A host before a blank device.
+    /// A host with a blank device.
     ///
     /// # Errors
-    /// [`TraceError::Usage`] for sizes that make no FAT32.
+    /// [`TraceError::Usage`] for sizes that do not allow FAT32.
     pub fn new(options: &FileOptions) -> Result<Self, TraceError> {
         Ok(Session {
             host: RefCell::new(Host::new(options.host)),
@@ -63,7 +63,7 @@ impl Session {
         Disk::new(&self.host, first * SECTOR, sectors * SECTOR, mounted)
     }
 
-    /// Makes the partition table and the file system.
+    /// Creates the partition table and the file system.
     pub fn format(&mut self) -> io::Result<()> {
         let Geometry { first, sectors, cluster } = self.geometry;
         if first > 0 {
@@ -87,7 +87,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts the medium in: nothing of it is cached, and the volume is marked as in use.
+    /// Inserts the medium: drops all caches and marks the volume as in use.
     pub fn mount(&mut self) -> io::Result<()> {
         self.host().drop_caches();
         self.mark(1)?;
@@ -96,7 +96,7 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the medium out, with everything written to it.
+    /// Removes the medium after writing everything back.
     pub fn unmount(&mut self) -> io::Result<()> {
         self.host().sync_all();
         self.mark(0)?;
@@ -111,8 +111,8 @@ impl Session {
         disk.write_all(&[state])
     }
 
-    /// Does something with the file system. FSInfo is brought up to date in the page cache
-    /// afterwards, as Linux does it with each change of the free space.
+    /// Runs an operation on the file system. FSInfo is then updated in the page cache, as Linux
+    /// does with each change of the free space.
     fn with_file_system<R>(
         &mut self,
         act: impl FnOnce(&FileSystem<Disk<'_>>, &RefCell<Host>) -> io::Result<R>,
@@ -150,7 +150,7 @@ impl Session {
         })
     }
 
-    /// Adds this many bytes at the end of a file.
+    /// Appends this many bytes to a file.
     pub fn append(&mut self, path: &str, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
@@ -160,7 +160,7 @@ impl Session {
         })
     }
 
-    /// Writes over this many bytes of a file, which has them.
+    /// Overwrites this many existing bytes of a file.
     pub fn update(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
@@ -170,7 +170,7 @@ impl Session {
         })
     }
 
-    /// Reads this many bytes of a file, with all requests that this takes sent at once.
+    /// Reads this many bytes of a file, with all requests sent at once.
     pub fn read(&mut self, path: &str, at: u64, bytes: u64) -> io::Result<()> {
         self.with_file_system(|fs, host| {
             let mut file = fs.root_dir().open_file(path)?;
@@ -184,7 +184,7 @@ impl Session {
         })
     }
 
-    /// Deletes a file. What of its data is still in the page cache is never written.
+    /// Deletes a file. Its dirty data in the page cache are never written.
     pub fn remove(&mut self, path: &str) -> io::Result<()> {
         self.tally.files_deleted += 1;
         self.with_file_system(|fs, host| {
@@ -199,25 +199,25 @@ impl Session {
         })
     }
 
-    /// Makes everything durable and waits for it, but for FSInfo (`fsync`, or the end of a
-    /// camera's `close`).
+    /// Makes everything but FSInfo durable and waits for it (`fsync`, or the end of a camera's
+    /// `close`).
     pub fn sync(&mut self) {
         self.host().sync();
     }
 
-    /// Lets time pass without file operations.
+    /// Advances time without file operations.
     pub fn think(&mut self, time: Nanoseconds) {
         self.host().think(time);
     }
 
-    /// Bytes that new files may take until the volume is as full as it shall be.
+    /// Bytes available to new files below the intended utilisation.
     pub fn room(&self) -> u64 {
         let used = self.clusters - self.free_clusters;
         let wanted = libm::ceil(self.clusters as f64 * self.utilization) as u64;
         wanted.saturating_sub(used) * self.geometry.cluster * SECTOR
     }
 
-    /// Bytes that are still to be written before the workload ends.
+    /// Bytes left to write before the workload ends.
     pub fn left(&self) -> u64 {
         self.end.saturating_sub(self.host.borrow().written)
     }
@@ -227,34 +227,34 @@ impl Session {
         self.clusters * self.geometry.cluster * SECTOR
     }
 
-    /// Uniform in `0..n`.
+    /// A uniform number in `0..n`.
     pub fn below(&mut self, n: u64) -> u64 {
         random::below(&mut self.rng, n)
     }
 
-    /// Uniform between two bounds, the upper one excluded.
+    /// A uniform number in `low..high`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low)
     }
 
-    /// Whether something of this probability happens.
+    /// True with this probability.
     pub fn chance(&mut self, share: f64) -> bool {
         random::unit(&mut self.rng) < share
     }
 
-    /// Between two bounds, every order of magnitude equally likely.
+    /// A number between two bounds with a uniform logarithm.
     pub fn magnitude(&mut self, low: u64, high: u64) -> u64 {
         let (low, high) = (libm::log(low as f64), libm::log(high as f64));
         libm::exp(low + random::unit(&mut self.rng) * (high - low)) as u64
     }
 
-    /// Exponential with a mean.
+    /// An exponentially distributed time with this mean.
     pub fn exponential(&mut self, mean: Nanoseconds) -> Nanoseconds {
         (-libm::log(1.0 - random::unit(&mut self.rng)) * mean as f64) as Nanoseconds
     }
 }
 
-/// Hands bytes over page by page, as `write` does in the kernel.
+/// Passes bytes page by page, as the kernel does in `write`.
 fn write_pages(
     file: &mut File<'_, Disk<'_>>,
     host: &RefCell<Host>,
@@ -277,7 +277,8 @@ fn write_pages(
     Ok(())
 }
 
-/// A partition table with one partition. Cylinders and heads are those that say "ask for sectors".
+/// A partition table with one partition. Cylinders and heads have the values that refer to the
+/// sector fields.
 fn partition_table(first: u32, sectors: u32) -> [u8; SECTOR as usize] {
     let mut table = [0; SECTOR as usize];
     let entry = &mut table[446..462];

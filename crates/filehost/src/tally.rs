@@ -1,6 +1,6 @@
-//! Counts of what a workload did.
+//! Counts of a workload's operations.
 
-/// What a workload has done so far, prelude included.
+/// Operations of a workload so far, including the prelude.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Files created.
@@ -9,7 +9,7 @@ pub struct Tally {
     pub files_deleted: u64,
     /// Bytes written.
     pub written: u64,
-    /// Bytes of metadata among them: boot sectors, FSInfo, FATs, directories.
+    /// Bytes of metadata among the written ones: boot sectors, FSInfo, FATs, directories.
     pub written_metadata: u64,
     /// Bytes written before the prelude ended.
     pub prelude_written: u64,

@@ -1,4 +1,4 @@
-//! What a host does with its page cache, on a volume of its own.
+//! Tests of the host's page cache on a small volume.
 
 use crate::{FileOptions, geometry::SECTOR, session::Session};
 use thermocline_trace::{Contents, Op, Request};
@@ -6,7 +6,7 @@ use thermocline_trace::{Contents, Op, Request};
 const VOLUME: u64 = 56 << 20;
 const SECOND: u64 = 1_000_000_000;
 
-/// A mounted volume and a host that has nothing to do.
+/// A mounted volume with an idle host.
 fn mounted() -> Session {
     let mut session = Session::new(&FileOptions::new(VOLUME)).expect("a volume");
     session.format().expect("formatted");
@@ -16,7 +16,7 @@ fn mounted() -> Session {
     session
 }
 
-/// What went to the device since it was last asked.
+/// The requests sent to the device since the last call.
 fn sent(session: &mut Session) -> Vec<Request> {
     let mut batch = Vec::new();
     session.host().outbox.take(&mut batch, &mut Contents::default(), usize::MAX);
@@ -44,7 +44,7 @@ fn data_are_written_before_metadata_each_in_order_of_address_and_in_large_reques
         assert!(requests.windows(2).all(|pair| pair[0].offset < pair[1].offset));
     }
     let lengths: Vec<u64> = requests.iter().map(|request| request.len).collect();
-    // The data, then 400 entries of 128 to a sector, twice, and the directory.
+    // The data, then 400 entries, 128 to a sector, twice, and the directory.
     assert_eq!(lengths, [120 << 10, 80 << 10, 4 * SECTOR, 4 * SECTOR, SECTOR]);
     assert!(data[0].offset > data_start && metadata[0].offset < data_start);
 }
@@ -72,7 +72,7 @@ fn the_timer_writes_back_and_nobody_waits() {
     assert_eq!(session.host().now, now + 5 * SECOND);
     let requests = sent(&mut session);
     assert!(requests.len() > 5 && requests[0].time_ns <= now + 5 * SECOND);
-    // The device is busy now, and who reads waits for it.
+    // The device is busy, and a read waits for it.
     let last = requests[requests.len() - 1];
     assert!(last.time_ns > now + 5 * SECOND);
     session.host().drop_caches();

@@ -1,4 +1,4 @@
-//! A script at work, as a source of requests.
+//! A running script as a source of requests.
 
 use crate::{
     options::FileOptions, scenario::Scenario, script::Script, session::Session, tally::Tally,
@@ -14,7 +14,7 @@ enum Stage {
     Done,
 }
 
-/// A file workload as a [`Source`]; all requests are on volume 0 and address the device from its
+/// A file workload as a [`Source`]. All requests are on volume 0 and address the device from its
 /// first sector on. Arrival times are the host's.
 pub struct FileWorkload {
     scenario: Scenario,
@@ -28,10 +28,10 @@ pub struct FileWorkload {
 }
 
 impl FileWorkload {
-    /// Prepares a workload; nothing is generated yet.
+    /// Prepares a workload without generating anything yet.
     ///
     /// # Errors
-    /// [`TraceError::Usage`] for a volume on which no FAT32 fits, and options out of bounds.
+    /// [`TraceError::Usage`] for a volume too small for FAT32, and for options out of range.
     pub fn new(scenario: Scenario, options: &FileOptions) -> Result<Self, TraceError> {
         options.check()?;
         Ok(FileWorkload {
@@ -45,13 +45,13 @@ impl FileWorkload {
         })
     }
 
-    /// What was done so far.
+    /// Counts of the operations so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.session.tally
     }
 
-    /// One file operation or so.
+    /// About one file operation.
     fn step(&mut self) -> io::Result<()> {
         let session = &mut self.session;
         match self.stage {

@@ -1,4 +1,4 @@
-//! What lies on a device besides what its software works with: photographs and songs that stay.
+//! Files on a device that its software does not change: photographs and songs.
 
 use crate::{library::Library, session::Session};
 use std::io;
@@ -6,18 +6,18 @@ use std::io;
 const SMALLEST: u64 = 256 << 10;
 const LARGEST: u64 = 4 << 20;
 
-/// Files that fill the volume up to where a script begins.
+/// Files that fill the volume before a script begins.
 pub(super) struct Ballast {
     pub library: Library,
-    /// Bytes that are left to the script.
+    /// Bytes left for the script.
     pub spare: u64,
-    /// Whether the directories are made.
+    /// Whether the directories exist.
     begun: bool,
 }
 
 impl Ballast {
-    /// Leaves `spare` bytes below the utilisation to the script, but at most a third of the volume:
-    /// there is always something to read.
+    /// Leaves `spare` bytes below the utilisation to the script, but at most a third of the volume,
+    /// so that there is always something to read.
     pub fn leaving(spare: u64) -> Self {
         Ballast { library: Library::new("MED"), spare, begun: false }
     }
@@ -39,7 +39,7 @@ impl Ballast {
     }
 }
 
-/// A file being read from its start to its end, then another, and so on.
+/// Reads a file from start to end, then another, and so on.
 #[derive(Default)]
 pub(super) struct Playback {
     file: usize,
@@ -47,7 +47,7 @@ pub(super) struct Playback {
 }
 
 impl Playback {
-    /// Reads the next bytes, as many as there are.
+    /// Reads the next bytes, or as many as are left in the file.
     pub fn next(&mut self, from: &Library, session: &mut Session, bytes: u64) -> io::Result<()> {
         if self.file >= from.len() || self.at >= from.bytes(self.file) {
             *self = Playback { file: from.any(session), at: 0 };

@@ -1,8 +1,8 @@
 //! A cell phone: short records, each made durable at once, with seconds between them.
 //!
-//! Slack: the requests of one record follow each other in well below a fold (20 ms), then nothing
-//! happens for seconds. So every few requests there is a slack of many folds (thesis, chapter 3 and
-//! Fig. 3: "several I/O requests have slack times that will allow fold operations").
+//! Slack: the requests of one record follow each other in much less time than a fold (20 ms). Then
+//! nothing happens for seconds. So every few requests there is a slack of many folds (thesis,
+//! chapter 3 and Fig. 3: "several I/O requests have slack times that will allow fold operations").
 
 use super::ballast::Ballast;
 use crate::{
@@ -19,14 +19,15 @@ const CONTACTS: usize = 0;
 const CALLS: usize = 1;
 const MESSAGES: u64 = 400;
 
-/// Contacts and calls in files that are updated in place, messages and pictures that come and go.
+/// Contacts and calls in files that are updated in place; messages and pictures that are created
+/// and deleted.
 pub(crate) struct CellPhone {
     ballast: Ballast,
     /// The contacts and the list of calls.
     records: Library,
     messages: Library,
     pictures: Library,
-    /// Where in the list of calls the next one goes.
+    /// Offset of the next entry in the list of calls.
     next_call: u64,
 }
 

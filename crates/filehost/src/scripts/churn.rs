@@ -1,6 +1,6 @@
-//! s1, s2, s3: files of a class of sizes created and deleted at constant utilisation, as a digital
-//! camera and its owner do it (thesis, chapters 1 and 5: "a few media files of sizes varying
-//! between 2KB and 32MB were created and deleted").
+//! s1, s2, s3: files of a range of sizes created and deleted at constant utilisation, as with a
+//! digital camera (thesis, chapters 1 and 5: "a few media files of sizes varying between 2KB and
+//! 32MB were created and deleted").
 
 use crate::{
     library::Library,
@@ -9,14 +9,14 @@ use crate::{
 };
 use std::io;
 
-/// Creates a file whenever enough others were deleted for it.
+/// Creates a file whenever enough others were deleted to make room.
 pub(crate) struct Churn {
     library: Library,
     smallest: u64,
     largest: u64,
-    /// Share of the operations that change a file in its place or at its end.
+    /// Share of the operations that overwrite or append to a file.
     edits: f64,
-    /// Most operations between two syncs.
+    /// Maximum number of operations between two syncs.
     group: u64,
 }
 
@@ -38,7 +38,7 @@ impl Churn {
     }
 
     fn create(&mut self, session: &mut Session) -> io::Result<()> {
-        // The last file is as large as what is left to write.
+        // The last file has the size that is left to write.
         let size = session.magnitude(self.smallest, self.largest).min(session.left()).max(1);
         while session.room() < size && self.library.len() > 0 {
             let victim = self.library.any(session);

@@ -1,9 +1,9 @@
 //! An event recorder: nothing for a long time, then hundreds of events at once.
 //!
-//! Slack: nearly none. Each event is made durable with its own few requests before the next is
-//! taken, and the next already waits, so gaps inside an influx stay below a few milliseconds. Only
-//! between influxes there is time, in few and long slacks (thesis, section 6.4: "it records event
-//! data to Flash upon sudden influx of events", hence the least gain of all).
+//! Slack: nearly none. Each event is made durable by a few requests before the next one, which
+//! already waits, so gaps inside an influx stay below a few milliseconds. Only between influxes
+//! there are a few long slacks (thesis, section 6.4: "it records event data to Flash upon sudden
+//! influx of events", hence the smallest gain of all).
 
 use super::ballast::Ballast;
 use crate::{
@@ -19,7 +19,7 @@ const LOG_BYTES: u64 = 128 << 10;
 pub(crate) struct EventRecorder {
     ballast: Ballast,
     logs: Library,
-    /// Events of this influx still to come.
+    /// Events left in this influx.
     waiting: u64,
 }
 

@@ -1,9 +1,9 @@
-//! A fax machine: pages written line by line as they come over the telephone.
+//! A fax machine: pages written line by line as they arrive over the telephone.
 //!
-//! A page comes in strips of lines a few milliseconds apart; between pages the sheet is changed, which takes
-//! seconds, and between calls longer. Nothing waits for a strip to be durable: the page cache writes back after
-//! some seconds. If each strip were synced, most folds would be of blocks with metadata, of which the thesis
-//! has none.
+//! A page arrives in strips of lines a few milliseconds apart. Changing the sheet between pages
+//! takes seconds, and pauses between calls are longer. Strips need not be durable at once: the page
+//! cache writes back after some seconds. If each strip were synced, most folds would concern blocks
+//! with metadata, which the thesis does not have.
 //!
 //! Slack: between write-backs, and between the large requests of one.
 
@@ -18,11 +18,11 @@ use std::io;
 const SMALLEST_PAGE: u64 = 16 << 10;
 const LARGEST_PAGE: u64 = 96 << 10;
 
-/// Receives calls of some pages each; the oldest pages are deleted when room is needed.
+/// Receives calls of several pages each; the oldest pages are deleted to make room.
 pub(crate) struct Fax {
     ballast: Ballast,
     pages: Library,
-    /// Pages of this call, and bytes of this page, still to come.
+    /// Pages left in this call, and bytes left in this page.
     pages_left: u64,
     bytes_left: u64,
 }
@@ -52,7 +52,7 @@ impl Fax {
         self.pages.add(session, strip)
     }
 
-    /// Bytes of the next strip: some lines, run-length coded.
+    /// Bytes of the next strip: several lines, run-length coded.
     fn strip(&mut self, session: &mut Session) -> u64 {
         let strip = session.between(500, 2500).min(self.bytes_left);
         self.bytes_left -= strip;

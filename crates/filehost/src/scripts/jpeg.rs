@@ -1,7 +1,7 @@
-//! A picture compressed and stored every few hundred milliseconds (MiBench' `jpeg`).
+//! One picture compressed and stored every few hundred milliseconds (MiBench' `jpeg`).
 //!
-//! Slack: one of some hundred milliseconds for each picture, while it is compressed: ten folds or
-//! more, regularly. The source is read ahead in large requests, and the picture is written in one go.
+//! Slack: several hundred milliseconds for each picture, during its compression: ten folds or more,
+//! regularly. The source is read ahead in large requests, and the picture is written at once.
 
 use super::ballast::{Ballast, Playback};
 use crate::{
@@ -13,11 +13,11 @@ use std::io;
 
 const SMALLEST: u64 = 20 << 10;
 const LARGEST: u64 = 200 << 10;
-/// How many bytes of a source make one of a picture.
+/// Source bytes per byte of the compressed picture.
 const COMPRESSION: u64 = 6;
 const READ_AHEAD: u64 = 32 << 10;
 
-/// Compresses what lies on the volume; the oldest pictures are deleted when room is needed.
+/// Compresses files on the volume; the oldest pictures are deleted to make room.
 pub(crate) struct Jpeg {
     ballast: Ballast,
     sources: Playback,

@@ -1,4 +1,4 @@
-//! The scripts of the scenarios, a file each.
+//! The scripts of the scenarios, one file each.
 
 mod ballast;
 pub(crate) mod cell_phone;

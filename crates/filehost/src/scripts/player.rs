@@ -1,13 +1,13 @@
 //! mp3, mpeg and mad: one medium is played while another is written.
 //!
-//! * `mp3`: a song is read at 128 kbit/s, 32 KiB every two seconds, while a download is written in
-//!   sequence. Slack: fractions of a second, irregular, after every write; the writes are the most
-//!   sequential of all, so that the thesis gains most here.
-//! * `mpeg`: a film is read and another recorded at 1.2 Mbit/s. Slack: a steady stream, hence one
-//!   of nearly the same length between two chunks, and predictable.
+//! * `mp3`: a song is read at 128 kbit/s, 32 KiB every two seconds, while a download is written
+//!   sequentially. Slack: fractions of a second, irregular, after every write. The writes are the
+//!   most sequential of all, so the thesis gains most here.
+//! * `mpeg`: a film is read and another recorded at 1.2 Mbit/s. Slack: nearly constant between two
+//!   chunks of the steady stream, and therefore predictable.
 //! * `mad`: songs are decoded as fast as the processor can, and the sound is written through the
-//!   page cache. Slack: none of its own but the timer's: the host writes back in long bursts of
-//!   large requests, each of which takes as long as some folds, and in between the decoder works.
+//!   page cache. Slack: only that of the timer. The host writes back in long bursts of large
+//!   requests, each of which takes as long as several folds. Between bursts the decoder works.
 
 use super::ballast::{Ballast, Playback};
 use crate::{
@@ -19,24 +19,24 @@ use std::{io, ops::Range};
 
 const WINDOW: u64 = 32 << 10;
 
-/// Plays and writes.
+/// Plays one medium and writes another.
 pub(crate) struct Player {
     ballast: Ballast,
     playing: Playback,
     written: Library,
-    /// Bytes of a file that is written.
+    /// Bytes of a written file.
     size: Range<u64>,
-    /// Bytes that are written at a time.
+    /// Bytes written at a time.
     chunk: Range<u64>,
     /// Nanoseconds between two chunks.
     pause: Range<u64>,
-    /// Chunks for each window that is read.
+    /// Number of chunks for each window read.
     chunks: u64,
     /// Whether each chunk is made durable.
     durable: bool,
-    /// Bytes of the file being written still to come.
+    /// Bytes left in the file being written.
     left: u64,
-    /// Chunks until the next window.
+    /// Chunks left until the next window.
     until_window: u64,
 }
 
@@ -66,7 +66,7 @@ impl Player {
     pub fn mad() -> Self {
         Player {
             size: 2 << 20..4 << 20,
-            // Two seconds of sound in 16 bits, stereo, decoded in a third of a second.
+            // Two seconds of 16-bit stereo sound, decoded in a third of a second.
             chunk: 352_800..352_801,
             pause: 300 * MILLISECOND..360 * MILLISECOND,
             chunks: 1,

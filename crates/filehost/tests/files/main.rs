@@ -1,5 +1,5 @@
-//! File workloads: the file system is sound, its metadata are all there, and each script has the
-//! slack it is there for.
+//! File workloads: the file system is sound, its metadata are complete, and each script has its
+//! intended slack.
 
 mod slack;
 mod traffic;
@@ -76,7 +76,7 @@ fn workloads_write_what_was_asked_and_count_it() {
             sent.iter().filter(|s| s.request.op == Op::Write).map(|s| s.request.len).sum()
         };
         let proper = written(traffic.proper());
-        // A file operation more, or what the page cache still held.
+        // One file operation more, or what the page cache still held.
         assert!((2 << 20..4 << 20).contains(&proper), "{scenario}: {proper}");
         let tally = traffic.tally;
         assert_eq!(tally.written, written(&traffic.sent), "{scenario}");

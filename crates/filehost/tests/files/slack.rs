@@ -1,10 +1,10 @@
-//! Each timed workload has the slack structure of the device it stands for (thesis, chapters 3, 5
-//! and 6): measured in gaps between arrivals that are longer than a fold.
+//! Each timed workload has the slack structure of the device it models (thesis, chapters 3, 5 and
+//! 6), measured by the gaps between arrivals that are longer than a fold.
 
 use super::traffic::{FOLD, Traffic};
 use thermocline_filehost::Scenario;
 
-/// What is said of gaps.
+/// Statistics of the gaps.
 struct Slack {
     gaps: Vec<u64>,
 }
@@ -32,7 +32,7 @@ const SECOND: u64 = 1000 * MILLISECOND;
 #[test]
 fn cell_phones_have_many_long_slacks() {
     let slack = Slack::of(Scenario::CellPhone);
-    // One after every four or five requests, of seconds: more than a hundred folds.
+    // One gap of seconds after every four or five requests: more than a hundred folds.
     assert!((0.15..0.35).contains(&slack.share(FOLD)), "{}", slack.share(FOLD));
     assert!((SECOND..5 * SECOND).contains(&slack.median_of_long()), "{}", slack.median_of_long());
 }
@@ -48,9 +48,9 @@ fn event_recorders_have_no_slack_but_between_influxes() {
 #[test]
 fn fax_machines_have_slack_between_write_backs() {
     let slack = Slack::of(Scenario::Fax);
-    // The requests of a write-back are large: some of the gaps between them are longer than a fold.
+    // The requests of a write-back are large, so some gaps between them are longer than a fold.
     assert!((0.1..0.4).contains(&slack.share(FOLD)), "{}", slack.share(FOLD));
-    // Between write-backs are seconds.
+    // Gaps between write-backs are seconds long.
     assert!((0.02..0.2).contains(&slack.share(SECOND)), "{}", slack.share(SECOND));
 }
 
@@ -84,12 +84,12 @@ fn players_have_a_slack_after_every_chunk() {
     const WORK: u64 = 100 * MILLISECOND;
     for (scenario, requests) in [(Scenario::Mp3, 3..9), (Scenario::Mpeg, 4..8)] {
         let slack = Slack::of(scenario);
-        // Longer than any transfer of a chunk takes: after every four to eight requests.
+        // Longer than the transfer of any chunk: after every four to eight requests.
         let between = (1.0 / slack.share(WORK)) as u64;
         assert!(requests.contains(&between), "{scenario}: {between}");
         assert!(slack.share(5 * SECOND) == 0.0, "{scenario}");
     }
-    // The stream of mpeg is steady, the download beside mp3 is not.
+    // The stream of mpeg is steady; the download of mp3 is not.
     let steady = |scenario| {
         let slack = Slack::of(scenario);
         let expected = 160 * MILLISECOND..175 * MILLISECOND;

@@ -1,4 +1,4 @@
-//! The traffic of a workload, and the device it leaves.
+//! The traffic of a workload, and the resulting device.
 
 use std::{
     collections::BTreeSet,
@@ -9,19 +9,19 @@ use thermocline_filehost::{FileOptions, FileWorkload, Scenario, Tally};
 use thermocline_trace::{Op, Request, Source};
 
 pub const SECTOR: usize = 512;
-/// Seven eighths of the thesis' 64 MB.
+/// Seven eighths of the 64 MB of the thesis.
 pub const VOLUME: u64 = 56 << 20;
-/// A fold of the thesis' chip (spec of the block-mapped layer: 20,128 µs).
+/// Duration of a fold on the chip of the thesis (spec of the block-mapped layer: 20,128 µs).
 pub const FOLD: u64 = 20_128_000;
 
-/// A request with what it writes or reads, where that is known.
+/// A request with its data, if they are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     pub request: Request,
     pub bytes: Option<Vec<u8>>,
 }
 
-/// All that a workload sent.
+/// All requests of a workload.
 pub struct Traffic {
     pub sent: Vec<Sent>,
     pub prelude: usize,
@@ -46,7 +46,7 @@ impl Traffic {
         Traffic { sent, prelude: source.prelude() as usize, tally: source.tally() }
     }
 
-    /// The scenario as it is by default, generated once for all tests.
+    /// The scenario with default settings, generated once for all tests.
     pub fn usual(scenario: Scenario) -> &'static Traffic {
         static ALL: OnceLock<Vec<(Scenario, OnceLock<Traffic>)>> = OnceLock::new();
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -61,7 +61,7 @@ impl Traffic {
         &self.sent[self.prelude..]
     }
 
-    /// Times between arrivals after the prelude, in nanoseconds.
+    /// Gaps between arrivals after the prelude, in nanoseconds.
     pub fn gaps(&self) -> Vec<u64> {
         self.proper().windows(2).map(|w| w[1].request.time_ns - w[0].request.time_ns).collect()
     }
@@ -81,7 +81,7 @@ pub fn image(sent: &[Sent], volume_bytes: u64, known_only: bool) -> Vec<u8> {
     image
 }
 
-/// A FAT32 volume, read as Microsoft's specification says and not by the library that made it.
+/// A FAT32 volume, parsed by Microsoft's specification and not by the library that created it.
 pub struct Fat {
     pub first: usize,
     pub cluster: usize,
@@ -100,7 +100,7 @@ fn long(bytes: &[u8], at: usize) -> usize {
 }
 
 impl Fat {
-    /// Of a device with a partition table or without one.
+    /// Parses the volume of a device with or without a partition table.
     pub fn read(image: &[u8], partitioned: bool) -> Fat {
         let first = if partitioned {
             assert_eq!((image[510], image[511], image[446 + 4]), (0x55, 0xaa, 0x0c));
@@ -156,7 +156,7 @@ impl Fat {
         start..start + self.cluster
     }
 
-    /// Sectors of all directories, and for each file its clusters.
+    /// Sectors of all directories, and the clusters of each file.
     pub fn walk(&self, image: &[u8]) -> (BTreeSet<usize>, Vec<Vec<u32>>) {
         let (mut sectors, mut files, mut open) = (BTreeSet::new(), Vec::new(), vec![self.root]);
         while let Some(directory) = open.pop() {

@@ -1,4 +1,4 @@
-//! The volume that the requests leave behind.
+//! The volume after all requests.
 
 use super::traffic::{Fat, SECTOR, Sent, Traffic, VOLUME, image};
 use std::{io::Write, path::PathBuf, process::Command};
@@ -6,7 +6,7 @@ use thermocline_filehost::{FileOptions, Scenario};
 use thermocline_testing::program;
 use thermocline_trace::Op;
 
-/// What `fsck.fat` says of a volume, which it must find sound.
+/// The output of `fsck.fat` for a volume that must be sound.
 fn checked(program: &PathBuf, volume: &[u8], what: &str) {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(volume).expect("written");
@@ -48,7 +48,7 @@ fn fsck_accepts_volumes_of_other_sizes() {
         let device = image(&traffic.sent, mib << 20, false);
         let fat = Fat::read(&device, partitioned);
         assert!(fat.cluster >= cluster, "{mib} MiB: {}", fat.cluster);
-        // Cards align their data by where the partition begins.
+        // The start of the partition aligns the data of cards.
         assert!(!partitioned || fat.data_start().is_multiple_of(64), "{mib} MiB");
         if let Some(fsck) = &fsck {
             checked(fsck, &device[fat.first * SECTOR..], &format!("{mib} MiB"));
@@ -59,7 +59,8 @@ fn fsck_accepts_volumes_of_other_sizes() {
 #[test]
 fn no_script_runs_out_of_room() {
     for scenario in Scenario::ALL {
-        // The smallest volume, nearly full, is where it would; the others show that this is no accident.
+        // The smallest volume, nearly full, is the critical case. The others show that the result
+        // is no accident.
         for (mib, utilization, bytes) in
             [(34, 0.9, 30 << 20), (34, 0.5, 8 << 20), (100, 0.9, 8 << 20)]
         {
@@ -93,7 +94,7 @@ fn the_prelude_fills_four_fifths_and_the_script_keeps_them() {
             if end == traffic.prelude {
                 assert!((0.8..0.802).contains(&share), "{scenario}: {share}");
             } else {
-                // The next file may be missing yet: 32 MiB in s1.
+                // The next file may be missing: 32 MiB in s1.
                 let least = if scenario == Scenario::S1 { 0.2 } else { 0.68 };
                 assert!((least..0.802).contains(&share), "{scenario}: {share}");
             }
@@ -109,7 +110,7 @@ fn freed_clusters_become_zeros_in_both_copies_of_the_fat() {
         let traffic = Traffic::usual(scenario);
         let mut device = image(&traffic.sent[..traffic.prelude], VOLUME, false);
         let fat = Fat::read(&device, true);
-        // Entries that went from something to zero, in either copy.
+        // Entries that changed from non-zero to zero, in each copy.
         let mut freed = [0u64; 2];
         for Sent { request, bytes } in traffic.proper() {
             let Some(bytes) = bytes.as_ref().filter(|_| request.op == Op::Write) else { continue };
@@ -146,7 +147,8 @@ fn contents_are_there_exactly_for_requests_that_touch_metadata() {
             |sector: usize| all[sector * SECTOR..][..SECTOR] == known[sector * SECTOR..][..SECTOR];
         assert!((0..fat.data_start()).chain(directories.iter().copied()).all(same), "{scenario}");
         assert!(files.len() > 3 && !directories.is_empty(), "{scenario}");
-        // No script deletes a directory; but one may have grown into what was a file's before.
+        // No script deletes a directory, but a directory may have grown into former clusters of a
+        // file.
         for Sent { request, bytes } in &traffic.sent {
             let (first, end) = (request.offset as usize / SECTOR, request.offset + request.len);
             let end = end as usize / SECTOR;
