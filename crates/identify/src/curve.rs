@@ -1,27 +1,27 @@
-//! What the host wrote and what was programmed, as a curve, and the distance of two.
+//! Bytes programmed as a curve over bytes written by the host, and the distance between two curves.
 
 use thermocline_sim::History;
 
-/// Stretches of a run that are compared.
+/// Number of stretches of a run that are compared.
 pub const STRETCHES: usize = 20;
-/// Where the last quarter begins.
+/// Start of the last quarter, as a share of the run.
 const LAST: f64 = 0.75;
 
-/// Bytes that the host wrote, and bytes programmed by then.
+/// Points of (bytes that the host wrote, bytes programmed by then).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve(Vec<(f64, f64)>);
 
-/// How far a simulated run is from a measured one.
+/// Distance of a simulated run from a measured one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Distance {
-    /// Of write amplification in the last quarter: simulated over measured, less 1.
+    /// Relative error of write amplification in the last quarter: simulated over measured, minus 1.
     pub last_quarter: f64,
-    /// The root mean square of the same over 20 stretches of the run.
+    /// The root mean square of the relative error over 20 stretches of the run.
     pub curve: f64,
 }
 
 impl Distance {
-    /// One number: the end and the whole count alike.
+    /// One number, in which both parts have equal weight.
     #[must_use]
     pub fn mean(self) -> f64 {
         (f64::midpoint(self.last_quarter.powi(2), self.curve.powi(2))).sqrt()
@@ -29,13 +29,13 @@ impl Distance {
 }
 
 impl Curve {
-    /// Of counters.
+    /// The curve of measured counters.
     #[must_use]
     pub fn measured(points: &[(u64, u64)]) -> Self {
         Self(points.iter().map(|(host, physical)| (*host as f64, *physical as f64)).collect())
     }
 
-    /// Of a simulation in which a page stands for so many bytes.
+    /// The curve of a simulation in which a page stands for this many bytes.
     #[must_use]
     pub fn simulated(history: &History, bytes: f64) -> Self {
         let samples = history.samples.iter();
@@ -43,7 +43,7 @@ impl Curve {
         Self(samples.map(|sample| point(sample.host_writes, sample.copies)).collect())
     }
 
-    /// The mean of runs that differ by luck.
+    /// The mean of runs that differ only in their random numbers.
     #[must_use]
     pub fn mean(curves: &[Self]) -> Self {
         const POINTS: usize = 200;
@@ -62,7 +62,7 @@ impl Curve {
         self.0.last().map_or(0.0, |(host, _)| *host)
     }
 
-    /// Bytes programmed when the host had written so many, in proportion between two points.
+    /// Bytes programmed when the host had written this many, interpolated linearly.
     fn programmed(&self, host: f64) -> f64 {
         let after = self.0.partition_point(|(at, _)| *at < host).clamp(1, self.0.len().max(2) - 1);
         let (Some((x0, y0)), Some((x1, y1))) = (self.0.get(after - 1), self.0.get(after)) else {
@@ -71,7 +71,7 @@ impl Curve {
         if x1 > x0 { y0 + (y1 - y0) * (host - x0) / (x1 - x0) } else { *y1 }
     }
 
-    /// Write amplification between two amounts that the host had written.
+    /// Write amplification between two amounts of host writes.
     #[must_use]
     pub fn amplification(&self, from: f64, to: f64) -> f64 {
         (self.programmed(to) - self.programmed(from)) / (to - from)
@@ -83,13 +83,13 @@ impl Curve {
         self.amplification(LAST * self.total(), self.total())
     }
 
-    /// The stretches, as the amounts that the host had written.
+    /// The stretches, as pairs of amounts of host writes.
     pub fn stretches(total: f64) -> impl Iterator<Item = (f64, f64)> {
         let at = move |part: usize| total * part as f64 / STRETCHES as f64;
         (0..STRETCHES).map(move |part| (at(part), at(part + 1)))
     }
 
-    /// How far this curve, with so much programmed beside its pages, is from a measured one.
+    /// Distance of this curve, plus this overhead, from a measured one.
     #[must_use]
     pub fn distance(&self, measured: &Self, overhead: f64) -> Distance {
         let total = self.total().min(measured.total());

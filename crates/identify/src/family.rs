@@ -5,14 +5,14 @@ use thermocline_assembly::{AssemblyError, PolicySpec};
 /// A family: a victim policy and a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Family {
-    /// What people call it.
+    /// Name for users.
     pub name: String,
-    /// Both of its choices.
+    /// Its policies.
     pub policy: PolicySpec,
 }
 
 impl Family {
-    /// By the names of both.
+    /// The family with these policies.
     ///
     /// # Errors
     /// If there is no such policy.
@@ -26,7 +26,7 @@ impl Family {
         Ok(Self { name: format!("{victim}, {how}"), policy })
     }
 
-    /// A preset, or VICTIM+PLACEMENT.
+    /// Parses a preset or `VICTIM+PLACEMENT`.
     ///
     /// # Errors
     /// If there is no such policy.
@@ -41,7 +41,7 @@ impl Family {
     }
 }
 
-/// The families that are tried: one log, survivors apart, and the presets with more streams.
+/// The families to try: with one log, with separate survivors, and the presets with more streams.
 #[must_use]
 pub fn families() -> Vec<Family> {
     let victims = ["fifo", "greedy", "windowed-greedy", "cost-benefit"];

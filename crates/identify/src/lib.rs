@@ -1,14 +1,16 @@
-//! Which device explains what was measured of a drive: its over-provisioning, the number of its superblocks, what it
-//! programs beside its pages, and the family of its translation layer.
+//! Finds the device that explains a drive's measurements: its over-provisioning, the number of its
+//! superblocks, the overhead that it programs beside its pages, and the family of its translation
+//! layer.
 //!
-//! A candidate is simulated under the workload of each measurement, on a scaled-down device: as many superblocks,
-//! fewer pages in each. [`curve`] compares what the host wrote and what was programmed, over the whole run.
-//! `search` finds the over-provisioning by a coarse grid and then by narrowing for each family, then the
-//! number of superblocks of the best ones. `next` finds the measurement that would tell apart what is left.
+//! A candidate is simulated under the workload of each measurement, on a scaled-down device with as
+//! many superblocks and fewer pages in each. [`curve`] compares host writes and flash programs over
+//! the whole run. `search` finds the over-provisioning of each family by a coarse grid and then by
+//! narrowing, then the number of superblocks of the best families. `next` finds the measurement
+//! that would distinguish the remaining candidates.
 //!
 //! Invariants:
 //! - One seed gives one result on any number of threads.
-//! - A search that is stopped gives what it has, as soon as there is anything.
+//! - A search that is stopped returns what it has, as soon as there is anything.
 
 pub mod curve;
 mod family;

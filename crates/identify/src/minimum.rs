@@ -1,29 +1,29 @@
-//! The minimum of a smooth function of one positive number, in few evaluations.
+//! Minimises a smooth function of one positive number with few evaluations.
 //!
-//! Three points around a guess are widened until the middle one is the least. Then a parabola through the least
-//! point and its neighbours proposes the next one; where it proposes nothing new, the larger gap is divided by the
-//! golden section.
+//! Three points around a guess are widened until the middle one is the lowest. Then the vertex of a
+//! parabola through the lowest point and its neighbours is the next point. If that is not a new
+//! point, the larger gap is divided by the golden section.
 
 const GOLDEN: f64 = 0.381_966;
-/// By how much a bracket that is open on one side is widened.
+/// Factor by which a bracket that is open on one side is widened.
 const WIDER: f64 = 1.6;
 
-/// A search for a minimum, which is asked for points and told values.
+/// A search for a minimum that proposes points and receives their values.
 #[derive(Clone, Debug)]
 pub struct Minimum {
-    /// Points with their values, in order.
+    /// Evaluated points and their values, in order.
     known: Vec<(f64, f64)>,
     /// Points to evaluate first.
     first: Vec<f64>,
     within: (f64, f64),
-    /// Distance of points that is of no account, as a share of 1 + x.
+    /// Distance below which points count as equal, as a share of 1 + x.
     close: f64,
     /// Evaluations left.
     left: usize,
 }
 
 impl Minimum {
-    /// Around a guess, first with points at this factor on both sides.
+    /// A search around a guess that begins with points at this factor on both sides.
     pub fn around(guess: f64, factor: f64, within: (f64, f64), close: f64, most: usize) -> Self {
         let clamp = |x: f64| x.clamp(within.0, within.1);
         let mut first = vec![clamp(guess * factor), clamp(guess / factor), clamp(guess)];
@@ -31,7 +31,7 @@ impl Minimum {
         Self { known: Vec::new(), first, within, close, left: most }
     }
 
-    /// The next point to evaluate; none if the minimum is known well enough.
+    /// The next point to evaluate; `None` if the minimum is known precisely enough.
     pub fn next(&mut self) -> Option<f64> {
         if self.left == 0 {
             return None;
@@ -47,7 +47,7 @@ impl Minimum {
 
     fn proposal(&self) -> Option<f64> {
         let Some(at) = self.least_at() else {
-            // What has no room has more of it further up.
+            // If no point has room, larger ones have more.
             return self.known.last().map(|(x, _)| (x * WIDER).min(self.within.1));
         };
         let (x, y) = self.known[at];
@@ -57,7 +57,7 @@ impl Minimum {
             let wider = if before.is_none() { x / WIDER } else { x * WIDER };
             return Some(wider.clamp(self.within.0, self.within.1));
         };
-        // What cannot run is no value of a parabola.
+        // Points that cannot run have no value for a parabola.
         let (left, right) = ((x - a) * (y - fc), (x - c) * (y - fa));
         let vertex = x - 0.5 * ((x - a) * left - (x - c) * right) / (left - right);
         let gap = self.close * (1.0 + x);
@@ -65,7 +65,8 @@ impl Minimum {
         if usable && (vertex - x).abs() > gap {
             return Some(vertex);
         }
-        // The parabola agrees: only a wide bracket is worth another look.
+        // The parabola agrees with the lowest point, so only a wide bracket needs another
+        // evaluation.
         if usable && c - a < 8.0 * gap {
             return None;
         }
@@ -73,7 +74,7 @@ impl Minimum {
         Some(if near { x + far * (c - x) } else { x - far * (x - a) })
     }
 
-    /// What a point came to; infinite if nothing.
+    /// Records the value of a point; infinite if it has none.
     pub fn tell(&mut self, x: f64, value: f64) {
         let at = self.known.partition_point(|(known, _)| *known < x);
         self.known.insert(at, (x, value));
@@ -84,8 +85,8 @@ impl Minimum {
         finite.min_by(|(_, a), (_, b)| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     }
 
-    /// The points around the least whose value is at most so much larger than it: what is as good, as a parabola
-    /// through the three points there has it.
+    /// The range around the minimum in which the value exceeds it by at most `more`, by the
+    /// parabola through the lowest point and its neighbours.
     pub fn as_good(&self, more: f64) -> Option<(f64, f64)> {
         let at = self.least_at()?;
         let (x, y) = self.known[at];
@@ -94,7 +95,7 @@ impl Minimum {
         };
         let side = |at: Option<usize>| {
             let (other, value) = finite(at)?;
-            // A parabola with its vertex here.
+            // A parabola with its vertex at the lowest point.
             let bend = (value.powi(2) - y.powi(2)) / (other - x).powi(2);
             (bend > 0.0).then(|| (((y + more).powi(2) - y.powi(2)) / bend).sqrt())
         };
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn minima_are_found_in_few_evaluations_from_far_away() {
         for (least, guess) in [(0.19, 0.15), (0.45, 0.18), (0.07, 0.28), (1.2, 0.5)] {
-            // As the distance of curves is: a kink that noise rounds.
+            // Shaped like the distance of curves: a kink that noise rounds.
             let of = |x: f64| ((x.ln() - f64::ln(least)).powi(2) + 1e-4).sqrt();
             let (x, evaluations) = found(of, guess);
             assert!((x - least).abs() < 0.01 * (1.0 + least), "{least} from {guess}: {x}");

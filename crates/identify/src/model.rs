@@ -1,50 +1,50 @@
-//! A candidate: what a drive may be, and the simulation of it.
+//! A candidate drive and its simulation.
 
 use thermocline_flash::{Drive, Profile};
 use thermocline_sim::{Device, Fill, Job};
 
 use crate::{Family, MeasuredRun, RunInput};
 
-/// Pages of a scaled-down superblock that behave as a superblock does.
+/// Minimum number of pages of a scaled-down superblock that behaves like the real one.
 pub(crate) const LEAST_PAGES: u32 = 32;
 
-/// What a drive may be.
+/// A hypothesis about a drive.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The family of its translation layer.
     pub family: Family,
-    /// Flash over exported capacity, less 1.
+    /// Flash over exported capacity, minus 1.
     pub over_provisioning: f64,
     /// Number of superblocks.
     pub superblocks: u32,
 }
 
-/// The drive as far as it is known.
+/// Known properties of the drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Drives {
     /// Times, rules, page size.
     pub base: Profile,
     /// Bytes that the host can address.
     pub exported_bytes: u64,
-    /// Pages that a simulated page stands for.
+    /// Number of pages that a simulated page stands for.
     pub scale: u32,
     /// The seed of all simulations.
     pub seed: u64,
 }
 
 impl Drives {
-    /// Bytes that a simulated page stands for.
+    /// Number of bytes that a simulated page stands for.
     pub(crate) fn page_bytes(&self) -> f64 {
         f64::from(self.base.geometry.page_size) * f64::from(self.scale)
     }
 
-    /// Pages of a scaled-down superblock.
+    /// Number of pages in a scaled-down superblock.
     pub(crate) fn pages(&self, model: &Model) -> u32 {
         let all = self.exported_bytes as f64 / self.page_bytes() * (1.0 + model.over_provisioning);
         (all / f64::from(model.superblocks)).round() as u32
     }
 
-    /// The most superblocks that are not too small here.
+    /// Maximum number of superblocks that are not too small at this scale.
     pub(crate) fn most_superblocks(&self) -> u32 {
         (self.exported_bytes as f64 / self.page_bytes() / f64::from(LEAST_PAGES)) as u32
     }
@@ -68,7 +68,7 @@ impl Drives {
         profile
     }
 
-    /// A run on a scaled-down drive; none if its superblocks would be too small.
+    /// A job on a scaled-down drive; `None` if its superblocks would be too small.
     pub(crate) fn job<'a>(
         &self,
         model: &Model,
@@ -84,7 +84,7 @@ impl Drives {
         let device = Device { profile, fixed_capacity: true, over_provisioning: None };
         let device = device.scaled(self.scale).ok()?;
         let all = f64::from(pages) * f64::from(model.superblocks);
-        // Exactly this over-provisioning, whatever the pages of a superblock were rounded to.
+        // Gives exactly this over-provisioning although the pages of a superblock are rounded.
         let logical = (all / (1.0 + model.over_provisioning)).round() as u32;
         let share = |bytes: u64| bytes as f64 / self.exported_bytes as f64;
         let used = run.used.map(|bytes| (share(bytes).min(1.0) * f64::from(logical)) as u64);

@@ -1,4 +1,4 @@
-//! What to measure next: the workload under which the models that are left differ most.
+//! The next measurement: the workload under which the remaining models differ most.
 
 use thermocline_sim::{Fill, Progress, SimError, Workload, compare_each};
 use thermocline_trace::generate::PatternSpec;
@@ -10,34 +10,34 @@ use crate::{
     model::{Drives, LEAST_PAGES},
 };
 
-/// Models that are told apart.
+/// Maximum number of models to distinguish.
 const MODELS: usize = 4;
 /// Capacities that the host writes.
 const CAPACITIES: u64 = 4;
-/// A measurement under which models differ by less tells nothing.
+/// Minimum relative difference between models for a useful measurement.
 const LEAST: f64 = 0.03;
-/// Requests that fill zones.
+/// Bytes of the requests that fill zones.
 const ZONE_REQUEST: u64 = 512 << 10;
 
-/// A measurement that would tell models apart.
+/// A measurement that would distinguish models.
 #[derive(Clone, Debug)]
 pub struct Next {
     /// The workload.
     pub workload: String,
-    /// Bytes of a request, where they are no page.
+    /// Bytes of a request, if not a page.
     pub request_bytes: Option<u64>,
-    /// How the drive is to be written before.
+    /// How to fill the drive before.
     pub state: &'static str,
-    /// Capacities to write.
+    /// Number of capacities to write.
     pub capacities: u64,
-    /// What each model would write, as write amplification in the last quarter, without the overhead.
+    /// Write amplification predicted by each model in the last quarter, without the overhead.
     pub predicted: Vec<(String, f64)>,
-    /// By how much these differ: the largest over the least, less 1.
+    /// Relative range of the predictions: the largest over the lowest, minus 1.
     pub differs: f64,
 }
 
-/// Measurements that tell the models apart that are as good as the best, the best measurement first; and how many
-/// simulations they took.
+/// Measurements that distinguish the models that are as good as the best, the best measurement
+/// first, and the number of simulations used.
 pub(crate) fn measurements(
     ranking: &[Ranked],
     drives: &Drives,
@@ -93,7 +93,7 @@ pub(crate) fn measurements(
     Ok((found, jobs.len()))
 }
 
-/// The models that nothing told apart: families, else numbers of superblocks.
+/// The models that are not distinguished: families, or else numbers of superblocks.
 fn left(ranking: &[Ranked]) -> Vec<(String, Model)> {
     let as_good = ranking.iter().filter(|one| one.as_good).take(MODELS);
     let families: Vec<_> =
@@ -111,7 +111,8 @@ fn left(ranking: &[Ranked]) -> Vec<(String, Model)> {
     if most >= &(2 * least) { vec![model(*least), model(*most)] } else { families }
 }
 
-/// Workloads that tell models apart: hot traffic, parts of the capacity, zones of the size of superblocks.
+/// Workloads that distinguish models: hot traffic, parts of the capacity, zones of the size of
+/// superblocks.
 fn workloads(model: &Model, drives: &Drives) -> Vec<(String, Option<u64>)> {
     let flash = drives.exported_bytes as f64 * (1.0 + model.over_provisioning);
     let superblock = (flash / f64::from(model.superblocks)) as u64;

@@ -1,11 +1,12 @@
-//! The page of an identification: measured and simulated curves on one chart, and the ranking.
+//! The report page of an identification: measured and simulated curves in one chart, and the
+//! ranking.
 
 use thermocline_chart::{Chart, Kind, Plot, Point, Series};
 use thermocline_report::page::{Block, Cell, Page, Rows, Section};
 
 use crate::{Identified, MeasuredRun, curve::Curve};
 
-/// The page.
+/// Builds the page.
 #[must_use]
 pub fn page(found: &Identified, runs: &[MeasuredRun], lead: Vec<String>, command: String) -> Page {
     Page {
@@ -22,7 +23,7 @@ pub fn page(found: &Identified, runs: &[MeasuredRun], lead: Vec<String>, command
     }
 }
 
-/// A chart for each run.
+/// One chart for each run.
 #[must_use]
 pub fn charts(found: &Identified, runs: &[MeasuredRun]) -> Vec<Chart> {
     let best = &found.best().fit;
@@ -39,7 +40,7 @@ pub fn charts(found: &Identified, runs: &[MeasuredRun]) -> Vec<Chart> {
             best.model.family.name.clone(),
             points(&best.runs[at].curve, 1.0 + overhead),
         ));
-        // The best of the families that are not as good shows what the measurement tells.
+        // The best of the rejected families shows what the measurement distinguishes.
         let other = found.ranking.iter().find(|one| !one.as_good);
         series.extend(other.map(|one| {
             let factor = 1.0 + one.fit.overhead.unwrap_or(0.0);

@@ -1,4 +1,4 @@
-//! What was measured, under which traffic and from which state.
+//! A measurement with its traffic and the initial state of the drive.
 
 use thermocline_measured::{MeasuredError, Measurement};
 use thermocline_sim::{Fill, Input, PreparedTrace, Workload};
@@ -8,31 +8,31 @@ use crate::curve::Curve;
 /// The traffic of a measurement.
 #[derive(Debug)]
 pub enum RunInput {
-    /// Generated, for the drive as it is.
+    /// Generated, at the size of the real drive.
     Workload(Workload),
-    /// Recorded; one page in so many, as many as the simulated drives are smaller.
+    /// Recorded, as a sample of one page in as many as the simulated drives are smaller.
     Trace(Box<PreparedTrace>),
 }
 
-/// A measurement with its circumstances.
+/// A measurement and its circumstances.
 #[derive(Debug)]
 pub struct MeasuredRun {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What was measured.
+    /// The measured curve.
     pub curve: Curve,
-    /// Bytes programmed in a second, where times were measured.
+    /// Bytes programmed per second, if times were measured.
     pub bytes_per_second: Option<f64>,
     /// The traffic.
     pub input: RunInput,
-    /// How the drive was written before; nothing where nobody knows.
+    /// How the drive was filled before; `None` if unknown.
     pub state: Option<Fill>,
-    /// Bytes that were used, the first ones; nothing for all.
+    /// Bytes in use, the first ones; `None` for all.
     pub used: Option<u64>,
 }
 
 impl MeasuredRun {
-    /// A measurement under this traffic, which is made as long as the measurement.
+    /// A measurement under this traffic, whose length is set to that of the measurement.
     ///
     /// # Errors
     /// If it does not count both the host's bytes and the flash's.
@@ -63,7 +63,7 @@ impl MeasuredRun {
         })
     }
 
-    /// What drives a simulation, on a device whose pages stand for `bytes` each.
+    /// The input of a simulation on a device whose pages stand for `bytes` each.
     pub(crate) fn input(&self, bytes: f64) -> Input<'_> {
         match &self.input {
             RunInput::Workload(workload) => Input::Workload(workload),
@@ -74,7 +74,7 @@ impl MeasuredRun {
         }
     }
 
-    /// The states that are tried.
+    /// The initial states to try.
     pub(crate) fn states(&self) -> Vec<Fill> {
         self.state
             .map_or_else(|| vec![Fill::Logical, Fill::Shuffled, Fill::Nothing], |one| vec![one])

@@ -14,39 +14,40 @@ use crate::{
     next,
 };
 
-/// Over-provisioning where the search begins.
+/// Over-provisioning values of the initial grid.
 const GRID: [f64; 8] = [0.04, 0.07, 0.11, 0.18, 0.28, 0.45, 0.75, 1.2];
-/// The least and the most that is tried.
+/// Minimum and maximum over-provisioning.
 const WITHIN: (f64, f64) = (0.015, 4.0);
-/// Distances of over-provisioning that are of no account, as a share of the flash.
+/// Differences of over-provisioning below which values count as equal, as a share of the flash.
 const CLOSE: f64 = 0.002;
-/// Numbers of superblocks that are tried.
+/// Initial numbers of superblocks.
 const NUMBERS: [u32; 6] = [64, 128, 256, 512, 1024, 2048];
-/// Families whose superblocks are searched for, and whose numbers are narrowed.
+/// Number of families whose superblocks are searched, and number of those that are narrowed.
 const KEPT: usize = 6;
 const NARROWED: usize = 3;
-/// Families whose distance is further from the best one's are left as they are.
+/// Families with a larger distance, relative to the best one, are not searched further.
 const FAR: f64 = 2.5;
 const LEAST_FAR: f64 = 0.02;
-/// Factors between numbers of superblocks that are tried around the best one.
+/// Factors between numbers of superblocks around the best one.
 const STEPS: [f64; 2] = [std::f64::consts::SQRT_2, 1.189_207];
-/// The least number of superblocks.
+/// Minimum number of superblocks.
 const LEAST: u32 = 16;
-/// Families that are looked at with more pages, and how many times as many.
+/// Number of families refined at a finer scale, and by how many times the pages.
 const REFINED: usize = 4;
 const FINER: u32 = 4;
-/// Evaluations of a family, and of a number of superblocks.
+/// Maximum number of evaluations for a family and for a number of superblocks.
 const OF_FAMILY: usize = 8;
 const OF_NUMBER: usize = 6;
-/// Where a simulation copies less than this, what was programmed beside the host's pages is the overhead.
+/// Where a simulation has a write amplification below this, the measured excess is the overhead.
 const NEARLY_ONE: f64 = 1.01;
-/// The most that a drive programs beside its pages.
+/// Maximum overhead of a drive.
 const MOST_OVERHEAD: f64 = 0.25;
-/// A fit that is worse by no more than this share of the best one's distance, or by this, is as good.
+/// A fit is as good as the best if its distance exceeds the best by at most this share of it, or by
+/// this amount.
 const AS_GOOD: f64 = 0.25;
 const LEAST_AS_GOOD: f64 = 0.004;
 
-/// What is searched for, and how.
+/// The settings of a search.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Bytes that the host can address.
@@ -55,46 +56,47 @@ pub struct Settings {
     pub base: Profile,
     /// Families to try.
     pub families: Vec<Family>,
-    /// Pages that a simulated page stands for; [`scale`] gives one.
+    /// Number of pages that a simulated page stands for; see [`scale`].
     pub scale: u32,
-    /// What the drive programs beside its pages, where it is known.
+    /// The drive's overhead, if it is known.
     pub overhead: Option<f64>,
-    /// Look for the measurement that would decide.
+    /// Whether to look for the next measurement.
     pub next: bool,
-    /// Threads; 0 is one a core.
+    /// Number of threads; 0 means one per core.
     pub threads: usize,
     /// The seed of all simulations.
     pub seed: u64,
 }
 
-/// Pages that a simulated page stands for, so that a drive has about so many.
+/// Number of pages that a simulated page stands for, so that the simulated drive has about `pages`
+/// pages.
 #[must_use]
 pub fn scale(exported_bytes: u64, page_size: u32, pages: u64) -> u32 {
     u32::try_from(exported_bytes / u64::from(page_size) / pages).unwrap_or(u32::MAX).max(1)
 }
 
-/// How a run comes out on a model.
+/// The fit of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunFit {
-    /// How far it is off.
+    /// Its distance from the measurement.
     #[serde(flatten)]
     pub distance: Distance,
-    /// How the drive was written before, where that was searched for.
+    /// The initial state of the drive, if it was searched for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<&'static str>,
-    /// What was programmed, without the overhead.
+    /// The simulated curve, without the overhead.
     #[serde(skip)]
     pub curve: Curve,
 }
 
-/// A model and how it fits.
+/// A model and its fit.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The model.
     pub model: Model,
-    /// What it programs beside its pages; none where nothing tells.
+    /// Its overhead; `None` if it cannot be determined.
     pub overhead: Option<f64>,
-    /// Each run.
+    /// The fit of each run.
     pub runs: Vec<RunFit>,
     /// The root mean square of the distances of all runs.
     pub distance: f64,
@@ -103,37 +105,39 @@ pub struct Fit {
 /// The best model of a family.
 #[derive(Clone, Debug)]
 pub struct Ranked {
-    /// It.
+    /// The fit.
     pub fit: Fit,
-    /// Over-provisioning that is as good.
+    /// Range of over-provisioning that is as good.
     pub over_provisioning: Option<(f64, f64)>,
-    /// Numbers of superblocks that are as good, of those that were tried.
+    /// Numbers of superblocks tried that are as good.
     pub superblocks: Vec<u32>,
-    /// Whether nothing tells it from the best one.
+    /// Whether it cannot be distinguished from the best.
     pub as_good: bool,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Identified {
     /// The families, the best first.
     pub ranking: Vec<Ranked>,
-    /// Simulations that it took.
+    /// Number of simulations.
     pub simulations: usize,
-    /// Pages that a page stood for in the last of them.
+    /// Number of pages that a page stood for in the last of them.
     pub scale: u32,
-    /// By how much write amplification changes where superblocks have twice the pages: what the scale costs.
+    /// Relative change of write amplification when superblocks have twice the pages: the error due
+    /// to the scale.
     pub of_scale: Option<f64>,
-    /// By how much each run tells families apart: the range of their write amplification in its last quarter.
+    /// How well each run distinguishes families: the range of their write amplification in its last
+    /// quarter.
     pub tells: Vec<f64>,
-    /// Measurements that would decide what is left, the best first.
+    /// Measurements that would distinguish the remaining models, the best first.
     pub next: Vec<Next>,
-    /// Whether it was stopped before its end.
+    /// Whether the search was stopped early.
     pub stopped: bool,
 }
 
 impl Identified {
-    /// The best.
+    /// The best family.
     #[must_use]
     pub fn best(&self) -> &Ranked {
         &self.ranking[0]
@@ -147,12 +151,12 @@ impl Identified {
     }
 }
 
-/// By how much more a distance may be for a fit to be as good.
+/// By how much a distance may exceed the best for a fit to be as good.
 fn more(fit: &Fit) -> f64 {
     (AS_GOOD * fit.distance).max(LEAST_AS_GOOD)
 }
 
-/// How the best fit is written before.
+/// Name of an initial state.
 const fn named(state: Fill) -> &'static str {
     match state {
         Fill::Nothing => "fresh",
@@ -170,9 +174,9 @@ fn drives(settings: &Settings) -> Drives {
     }
 }
 
-/// What a run does on a model.
+/// The result of a simulation.
 pub struct Simulated {
-    /// Programmed, without an overhead.
+    /// The curve, without an overhead.
     pub curve: Curve,
 }
 
@@ -192,7 +196,8 @@ pub fn simulate(job: Job<'_>, page_bytes: f64, progress: &Progress) -> Result<Si
 /// Searches for the model that explains the runs.
 ///
 /// # Errors
-/// [`SimError::Interrupted`] if it is stopped before there is anything; [`SimError::Input`] if no model can run.
+/// [`SimError::Interrupted`] if it is stopped before there is a result; [`SimError::Input`] if no
+/// model can run.
 pub fn identify(
     runs: &[MeasuredRun],
     settings: &Settings,
@@ -216,7 +221,7 @@ pub fn identify(
     search.finish(stopped)
 }
 
-/// A family, by its number, and a number of superblocks.
+/// The index of a family, and a number of superblocks.
 type Key = (usize, u32);
 
 struct Search<'a> {
@@ -226,7 +231,7 @@ struct Search<'a> {
     progress: &'a Progress,
     best: BTreeMap<Key, Fit>,
     searched: BTreeMap<Key, Minimum>,
-    /// Distances before some were looked at with more pages: only equal scales are compared.
+    /// Distances before refinement at a finer scale; only equal scales are compared.
     coarse: BTreeMap<Key, f64>,
     simulations: usize,
 }
@@ -237,7 +242,8 @@ impl Search<'_> {
         let numbers: Vec<_> = NUMBERS.into_iter().filter(|n| *n <= most).collect();
         let numbers = if numbers.is_empty() { vec![most.max(LEAST)] } else { numbers };
         let (first, guess) = self.place(&numbers)?;
-        // A family that is off by more than one step in superblocks looks worse than it is, and would be left out.
+        // A family whose number of superblocks is off by more than one step looks worse than it is,
+        // and would be excluded.
         let near = |n: &&u32| (first / 2..=first * 2).contains(*n);
         let keys = (0..self.settings.families.len()).flat_map(|family| {
             numbers.iter().filter(near).map(move |n| ((family, *n), guess, 0.85))
@@ -263,8 +269,9 @@ impl Search<'_> {
         self.refine()
     }
 
-    /// The number of superblocks and the over-provisioning where one family fits best. Uniform traffic and the like tell
-    /// the latter whatever the family, and traffic that dies in order tells the former.
+    /// The number of superblocks and the over-provisioning where one family fits best. Uniform
+    /// traffic determines the over-provisioning for any family, and traffic that dies in order
+    /// determines the number of superblocks.
     fn place(&mut self, numbers: &[u32]) -> Result<(u32, f64), SimError> {
         let family = (0..self.settings.families.len())
             .find(|at| self.settings.families[*at].name == "greedy, survivors apart")
@@ -280,8 +287,8 @@ impl Search<'_> {
         Ok(found.unwrap_or((numbers[numbers.len() / 2], 0.28)))
     }
 
-    /// Looks at what is left with more pages, where the traffic can be made for them. What is stopped there leaves what
-    /// there was.
+    /// Refines the remaining models at a finer scale, if the traffic can be generated for it. If
+    /// stopped, the earlier result is kept.
     fn refine(&mut self) -> Result<(), SimError> {
         let workloads = self.runs.iter().all(|run| matches!(run.input, RunInput::Workload(_)));
         if !workloads || self.drives.scale == 1 {
@@ -308,7 +315,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// So many of the families at most: those that a better number of superblocks may bring to the top.
+    /// At most this many families: those that a better number of superblocks may bring to the top.
     fn worth(&self, most: usize) -> Vec<(usize, Fit)> {
         let all = self.families();
         let best = all.first().map_or(0.0, |(_, fit)| fit.distance);
@@ -321,7 +328,7 @@ impl Search<'_> {
         Model { family, over_provisioning, superblocks }
     }
 
-    /// Finds the over-provisioning of several at once, each in its own steps.
+    /// Finds the over-provisioning of several models in parallel, each by its own search.
     fn narrow(&mut self, all: Vec<(Key, f64, f64)>, most: usize) -> Result<(), SimError> {
         let mut open: Vec<(Key, Minimum)> = all
             .into_iter()
@@ -371,9 +378,9 @@ impl Search<'_> {
         all
     }
 
-    /// How models fit; none where one cannot run.
+    /// Evaluates models; `None` for a model that cannot run.
     fn evaluate(&mut self, models: &[Model]) -> Result<Vec<Option<Fit>>, SimError> {
-        // Every model, run and state; runs of a model that cannot be simulated at all are left out.
+        // One job for every model, run and state. Models that cannot be simulated are left out.
         let mut jobs = Vec::new();
         let mut places = Vec::new();
         for (at, model) in models.iter().enumerate() {
@@ -419,12 +426,12 @@ impl Search<'_> {
         Some(Fit { model: model.clone(), overhead, runs, distance })
     }
 
-    /// What was programmed beside the host's pages, where nothing was copied. The first stretch is left out: counters
-    /// lag there.
+    /// The overhead: what was programmed beside the host's pages where nothing was copied. The
+    /// first stretch is excluded because counters lag there.
     fn overhead(&self, curves: &[Vec<(Fill, Curve)>]) -> Option<f64> {
         let (mut simulated, mut measured) = (0.0, 0.0);
         for (run, curves) in self.runs.iter().zip(curves) {
-            // Where the state is not known every state has to copy nothing there.
+            // If the state is unknown, every state must copy nothing there.
             let total = run.curve.total();
             for (from, to) in Curve::stretches(total).skip(1) {
                 let most = curves.iter().map(|(_, curve)| curve.amplification(from, to));
@@ -483,7 +490,7 @@ impl Search<'_> {
         Ok(Identified { ranking, simulations, scale, of_scale, tells, next, stopped })
     }
 
-    /// What the scale costs, and what to measure next.
+    /// The error due to the scale, and what to measure next.
     fn after(&mut self, ranking: &[Ranked]) -> Result<(Option<f64>, Vec<Next>), SimError> {
         let best = &ranking[0].fit;
         let workloads = self.runs.iter().all(|run| matches!(run.input, RunInput::Workload(_)));

@@ -1,4 +1,4 @@
-//! Drives whose settings are hidden, and two real ones.
+//! Simulated drives with hidden settings, and two real ones.
 
 use thermocline_assembly::{Device, PolicySpec, Progress};
 use thermocline_flash::Profile;
@@ -20,7 +20,7 @@ fn workload(spec: &str, bytes: u64, request: Option<u64>) -> Workload {
     }
 }
 
-/// A drive that nobody may look into.
+/// A drive whose settings are hidden from the search.
 #[derive(Debug)]
 struct Hidden {
     family: Family,
@@ -44,8 +44,8 @@ impl Hidden {
         }
     }
 
-    /// What its counters say under a workload, as a tool polls them: the host's in thousands of sectors, the flash's
-    /// in bytes, and not updated at every poll.
+    /// The drive's counters under a workload, as a tool polls them: the host's in thousands of
+    /// sectors, the flash's in bytes, and not updated at every poll.
     fn measure(&self, workload: &Workload, state: Fill) -> Measurement {
         let mut profile = base();
         let all = self.exported_bytes as f64 / PAGE as f64 * (1.0 + self.over_provisioning);
@@ -110,7 +110,8 @@ fn settings(exported_bytes: u64, families: Vec<Family>, pages: u64) -> Settings 
     }
 }
 
-/// What is wrong: the family is to be among those that are as good as the best, and sizes near.
+/// What is wrong with a result. The family must be among those that are as good as the best, and
+/// sizes must be close.
 fn wrong(hidden: &Hidden, found: &Identified) -> Option<String> {
     let shown = |one: &Ranked| {
         let fit = &one.fit;
@@ -131,18 +132,18 @@ fn wrong(hidden: &Hidden, found: &Identified) -> Option<String> {
     let family = own.is_some_and(|one| one.as_good);
     let off = (fit.model.over_provisioning - hidden.over_provisioning).abs();
     let factor = f64::from(fit.model.superblocks) / f64::from(hidden.superblocks);
-    // Sequential writing shows it.
+    // Sequential writes determine the overhead.
     let overhead = fit.overhead.is_some_and(|share| (share - hidden.overhead).abs() < 0.01);
     let right = family && off < 0.01 && (0.5..=2.0).contains(&factor) && overhead;
     let all: Vec<_> = found.ranking.iter().map(shown).collect();
     (!right).then(|| format!("off by {off:.3}, factor {factor:.2}: {hidden:?}\n{}", all.join("\n")))
 }
 
-/// Traffic that tells most: sequential, uniform, hot, and zones smaller than most superblocks.
+/// The most informative traffic: sequential, uniform, hot, and zones smaller than most superblocks.
 const TELLING: [(&str, Option<u64>); 4] =
     [("sequential", None), ("uniform", None), ("zipf:0.9", None), ("zones:1/1MiB", Some(64 << 10))];
 
-/// Draws drives and finds them out; what is wrong with which.
+/// Draws drives and identifies them; returns what is wrong with which.
 fn missed(
     drives: u32,
     families: &[Family],
@@ -158,7 +159,8 @@ fn missed(
         let settings = settings(exported, families.to_vec(), pages);
         let found = identify(&runs, &settings, &Progress::default()).expect("it ran");
         assert!(!found.stopped && found.tells.len() == runs.len());
-        // Hot traffic tells families apart. Sequential writing tells them less: only families that are short of blocks copy.
+        // Hot traffic distinguishes families. Sequential traffic does so less, because only
+        // families short of blocks copy.
         assert!(found.tells[0] < found.tells[2] && found.tells[2] > 0.1, "{:?}", found.tells);
         let why = wrong(&hidden, &found);
         eprintln!("drive {number}: {}", why.as_deref().unwrap_or("found"));
@@ -175,8 +177,8 @@ fn drives_of_hidden_settings_are_found_out() {
     assert!(missed.is_empty(), "missed {}:\n{}", missed.len(), missed.join("\n"));
 }
 
-/// With `THERMOCLINE_DRIVES`, so many more with all families. It misses some: families are left out by a first number of
-/// superblocks that may be far from theirs.
+/// Runs this many more drives with all families if `THERMOCLINE_DRIVES` is set. Some are missed,
+/// because families are excluded with an initial number of superblocks that may be far from theirs.
 #[test]
 fn many_drives_of_hidden_settings_are_found_out() {
     let Some(drives) = std::env::var("THERMOCLINE_DRIVES").ok().and_then(|n| n.parse().ok()) else {
@@ -203,7 +205,7 @@ fn a_search_that_is_stopped_before_anything_ran_says_so() {
     assert!(matches!(stopped, Err(thermocline_sim::SimError::Interrupted)), "{:?}", stopped.err());
 }
 
-/// A run of a real drive, as docs/real-drives.md has it.
+/// A run of a real drive, from docs/real-drives.md.
 struct Real {
     file: &'static str,
     device: &'static str,
@@ -256,7 +258,7 @@ fn two_drives_wrote_what_their_profiles_write() {
         };
         let measured = import([path], &Options::default()).expect("a measurement").measurement;
         let measured = Curve::measured(&measured.curve().expect("both are counted"));
-        // A run of zones is a few hundred choices, and luck.
+        // A run of zones is only a few hundred choices, so it depends on the seed.
         let seeds = if run.request.is_some() { 1..=3 } else { 1..=1 };
         let curves: Vec<_> =
             seeds.map(|seed| simulated(&run, measured.total(), SCALE, seed)).collect();
@@ -270,7 +272,7 @@ fn two_drives_wrote_what_their_profiles_write() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// A run on the profile of its drive.
+/// A simulated run on the profile of its drive.
 fn simulated(run: &Real, bytes: f64, scale: u32, seed: u64) -> Curve {
     let device = Device::load(run.device).expect("built in");
     let drive = device.profile.drive.clone().expect("it is a drive");
