@@ -1,6 +1,6 @@
-//! What the protocol costs a request: finding it in the received bytes, checking it, replying. Work
-//! on the medium is left out, but a read's and a write's copy of their bytes is in, and is measured
-//! alone beside them.
+//! The protocol's cost per request: finding it in the received bytes, checking it, replying. Work
+//! on the medium is excluded. A read's or write's copy of its bytes is included, and is also
+//! measured alone.
 //!
 //! `cargo bench -p thermocline-nbd --bench requests`
 
@@ -16,7 +16,7 @@ const BATCH: usize = 64;
 /// Batches of one round.
 const BATCHES: usize = 2_000;
 
-/// Rounds of each figure; the fastest counts, as other work only slows it.
+/// Rounds of each figure. The fastest counts, because other load only slows a round.
 const ROUNDS: usize = 15;
 
 /// Bytes of a read or write.
@@ -54,7 +54,7 @@ fn negotiate(headers: Headers) -> Negotiated {
     }
 }
 
-/// A batch of requests as they come from a client.
+/// A batch of requests as a client sends them.
 fn batch(negotiated: &Negotiated, command: u16) -> Vec<u8> {
     let mut bytes = Vec::new();
     for n in 0..BATCH as u64 {
@@ -116,7 +116,7 @@ fn serve(negotiated: &Negotiated, mut input: &[u8], disk: &mut [u8], copy: bool,
     }
 }
 
-/// Nanoseconds a request of the fastest round.
+/// Nanoseconds per request in the fastest round.
 fn measure(mut batch: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! Which requests are refused, with which error (doc/proto.md, "Error values").
+//! Which requests are refused, and with which error (doc/proto.md, "Error values").
 
 use crate::{
     errno::Errno,
@@ -7,20 +7,21 @@ use crate::{
     wire,
 };
 
-/// Why a request is refused before anything is done. The text goes to clients that take texts.
+/// Why a request is refused before it has any effect. The text is sent to clients that accept
+/// texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// No such command.
+    /// An unknown command.
     #[error("unknown command {0}")]
     Command(u16),
-    /// Flags that the command does not have, or that were not agreed on.
+    /// Flags that the command does not have or that were not negotiated.
     #[error("flags {0:#x} do not belong to this command here")]
     Flags(u16),
-    /// A write with extended headers that does not say that its payload follows.
+    /// A write with extended headers without the flag that announces its payload.
     #[error("a write without its payload")]
     NoPayload,
-    /// A write to an export that takes none.
+    /// A write to a read-only export.
     #[error("the export is read-only")]
     ReadOnly,
     /// A range that ends beyond the export.
@@ -32,7 +33,7 @@ pub enum Refusal {
         length: u64,
         /// Size of the export in bytes.
         size: u64,
-        /// What the command says of it.
+        /// The error required for the command.
         errno: Errno,
     },
     /// A range that does not begin or end at a multiple of the minimum block size.
@@ -52,19 +53,19 @@ pub enum Refusal {
         length: u64,
         /// Advertised maximum in bytes.
         maximum: u32,
-        /// What the command says of it.
+        /// The error required for the command.
         errno: Errno,
     },
-    /// A flush of a range.
+    /// A flush with a range.
     #[error("a flush has neither offset nor length; both must be 0")]
     FlushRange,
-    /// A block status though no metadata context was chosen.
+    /// A block status without a negotiated metadata context.
     #[error("no metadata context was chosen for this export in the handshake")]
     NoContexts,
-    /// A block status of metadata contexts that were not chosen, or of one twice.
+    /// A block status with metadata contexts that were not negotiated, or with one twice.
     #[error("the list of metadata contexts is empty, has one twice or one that was not chosen")]
     Contexts,
-    /// A block status of nothing.
+    /// A block status of an empty range.
     #[error("a block status of no bytes")]
     EmptyStatus,
 }
@@ -82,12 +83,12 @@ impl Refusal {
 }
 
 impl Negotiated {
-    /// Says whether the request may be done. Requests of length zero are, and do nothing. The
-    /// payload of one that may not must be taken from the stream all the same.
+    /// Checks whether the request may be executed. Requests of length zero are allowed and do
+    /// nothing. The payload of a refused request must still be taken from the stream.
     ///
     /// # Errors
     ///
-    /// Why not; [`reply_refusal`](Self::reply_refusal) tells the client.
+    /// The reason; [`reply_refusal`](Self::reply_refusal) sends it to the client.
     #[inline]
     pub fn check(&self, request: &Request) -> Result<(), Refusal> {
         let wrong = request.flags & !self.allowed(request.command);
@@ -123,7 +124,7 @@ impl Negotiated {
         }
         let carries = matches!(request.command, Command::Read | Command::Write);
         if carries && length > u64::from(self.blocks.maximum) {
-            // Only a read in chunks may be refused with EOVERFLOW.
+            // Only a read with a reply in chunks may be refused with EOVERFLOW.
             let chunks = request.command == Command::Read && self.headers != Headers::Simple;
             let errno = if chunks { Errno::Overflow } else { Errno::Invalid };
             return Err(Refusal::TooLong { length, maximum: self.blocks.maximum, errno });
@@ -138,7 +139,7 @@ impl Negotiated {
     /// The flags that `command` may carry.
     #[inline]
     fn allowed(&self, command: Command) -> u16 {
-        // Clients exist that set FUA on commands that write nothing.
+        // Some clients set FUA on commands that write nothing.
         let own = match command {
             Command::Read if self.headers != Headers::Simple => wire::CMD_FLAG_DF,
             Command::Write if self.headers == Headers::Extended => wire::CMD_FLAG_PAYLOAD_LEN,

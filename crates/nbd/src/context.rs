@@ -1,4 +1,4 @@
-//! Metadata contexts: what a client can ask of a range besides its bytes.
+//! Metadata contexts: information about a range besides its bytes.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -8,13 +8,14 @@ pub enum Context {
     /// `base:allocation`. Status: [`STATE_HOLE`](crate::wire::STATE_HOLE) and
     /// [`STATE_ZERO`](crate::wire::STATE_ZERO).
     Allocation,
-    /// `x-thermocline:temperature`. Status: 0 where nothing is stored, else one more than the number
-    /// of the stream (the class of data with an open block of its own) that holds the page.
+    /// `x-thermocline:temperature`. Status: 0 where nothing is stored, else one more than the
+    /// number of the stream that holds the page. A stream is a class of data with its own open
+    /// block.
     Temperature,
 }
 
 impl Context {
-    /// All there are.
+    /// All contexts.
     pub const ALL: [Context; 2] = [Context::Allocation, Context::Temperature];
 
     /// Its name, namespace and leaf.
@@ -26,7 +27,7 @@ impl Context {
         }
     }
 
-    /// The number that stands for it on the wire.
+    /// Its number on the wire.
     #[must_use]
     #[inline]
     pub fn id(self) -> u32 {
@@ -63,7 +64,7 @@ impl Contexts {
         self.0 & Contexts::from(context).0 != 0
     }
 
-    /// The members of the set with those numbers; `None` if one is not in it, or is twice.
+    /// The members of the set with these numbers; `None` if one is not in it or is given twice.
     pub(crate) fn select(self, ids: &[[u8; 4]]) -> Option<Contexts> {
         ids.iter().try_fold(Contexts::NONE, |chosen, id| {
             let id = u32::from_be_bytes(*id);
@@ -76,19 +77,19 @@ impl Contexts {
         Contexts(self.0 & !others.0)
     }
 
-    /// The set less `context`.
+    /// The set without `context`.
     #[must_use]
     pub(crate) fn without(self, context: Context) -> Contexts {
         self.without_all(context.into())
     }
 
-    /// Them, in the order in which replies give them.
+    /// The contexts, in the order of replies.
     pub fn iter(self) -> impl Iterator<Item = Context> {
         Context::ALL.into_iter().filter(move |context| self.has(*context))
     }
 
-    /// Those of the set that a query of a client finds. A namespace alone (`base:`) finds all of it
-    /// if `wildcards` are allowed, and nothing if not.
+    /// The members of the set that match a client's query. A namespace alone (`base:`) matches all
+    /// of it if `wildcards` are allowed, and nothing if not.
     pub(crate) fn matching(self, query: &str, wildcards: bool) -> Contexts {
         let found = |context: &Context| {
             let name = context.name();

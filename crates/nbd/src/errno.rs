@@ -10,19 +10,19 @@ pub enum Errno {
     /// `NBD_EIO`: the medium failed.
     #[error("input/output error")]
     Io = 5,
-    /// `NBD_ENOMEM`: no memory. To be avoided.
+    /// `NBD_ENOMEM`: out of memory. To be avoided.
     #[error("out of memory")]
     NoMemory = 12,
-    /// `NBD_EINVAL`: the request makes no sense.
+    /// `NBD_EINVAL`: the request is invalid.
     #[error("invalid argument")]
     Invalid = 22,
     /// `NBD_ENOSPC`: beyond the end, or the medium is full.
     #[error("no space left")]
     NoSpace = 28,
-    /// `NBD_EOVERFLOW`: more than can be done at once.
+    /// `NBD_EOVERFLOW`: too large to be served at once.
     #[error("value too large")]
     Overflow = 75,
-    /// `NBD_ENOTSUP`: zeroes that would be no faster than a write.
+    /// `NBD_ENOTSUP`: zeroing would be no faster than a write.
     #[error("not supported")]
     Unsupported = 95,
     /// `NBD_ESHUTDOWN`: the server is stopping.

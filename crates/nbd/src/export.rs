@@ -19,7 +19,7 @@ pub struct BlockSizes {
 }
 
 impl BlockSizes {
-    /// What clients expect that were told of none: any byte, 4 KiB preferred, up to 32 MiB.
+    /// The sizes assumed by clients that received none: any byte, 4 KiB preferred, up to 32 MiB.
     pub const DEFAULT: BlockSizes =
         BlockSizes { minimum: 1, preferred: 4096, maximum: DEFAULT_MAX_PAYLOAD };
 }
@@ -30,28 +30,29 @@ impl Default for BlockSizes {
     }
 }
 
-/// One block device that clients can ask for by name.
+/// A block device that clients open by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// What clients call it, at most 4096 bytes.
+    /// Name, at most 4096 bytes.
     pub name: String,
-    /// For people, at most 4096 bytes; may be empty.
+    /// Description, at most 4096 bytes; may be empty.
     pub description: String,
     /// Size in bytes, a multiple of `blocks.minimum`.
     pub size: u64,
-    /// No writes.
+    /// Whether writes are refused.
     pub read_only: bool,
-    /// A flush or a forced write on one connection is seen by all, so that clients may use several.
+    /// Whether a flush or a forced write on one connection covers all, so that clients may use
+    /// several.
     pub multi_conn: bool,
-    /// The medium rotates.
+    /// Whether the medium rotates.
     pub rotational: bool,
-    /// Not without TLS.
+    /// Whether TLS is required.
     pub tls_only: bool,
-    /// Not for the client at hand, to whom it looks as if it were not there.
+    /// Whether the export is invisible to the current client.
     pub hidden: bool,
     /// Sizes of requests.
     pub blocks: BlockSizes,
-    /// Metadata contexts that clients can ask for.
+    /// Metadata contexts that clients may select.
     pub contexts: Contexts,
 }
 
@@ -74,7 +75,7 @@ impl Export {
         }
     }
 
-    /// The transmission flags for a client that agreed on `headers`.
+    /// The transmission flags for a client that negotiated `headers`.
     pub(crate) fn flags(&self, headers: Headers, contexts: Contexts) -> u16 {
         let mut flags = wire::SEND_HAS_FLAGS | wire::SEND_FLUSH | wire::SEND_FUA | wire::SEND_CACHE;
         if self.read_only {
@@ -120,7 +121,7 @@ impl Export {
         if !self.size.is_multiple_of(u64::from(minimum)) {
             return wrong("its size is no multiple of its minimum block size");
         }
-        // Signed 64-bit offsets are what clients and files can do.
+        // Clients and files support signed 64-bit offsets.
         if i64::try_from(self.size).is_err() {
             return wrong("its size is 2^63 bytes or more");
         }
@@ -128,7 +129,7 @@ impl Export {
     }
 }
 
-/// True if `text` can be a string of the protocol.
+/// True if `text` is a valid string of the protocol.
 pub(crate) fn is_string(text: &str) -> bool {
     text.len() <= MAX_STRING && !text.contains('\0')
 }
@@ -144,7 +145,7 @@ pub enum ExportError {
         /// The rule, and the remedy.
         what: &'static str,
     },
-    /// Two exports of one name.
+    /// Two exports with the same name.
     #[error("two exports named {name:?}; give each its own name")]
     Twice {
         /// The name.
@@ -152,7 +153,7 @@ pub enum ExportError {
     },
 }
 
-/// The exports of a server, all fit to be sent.
+/// The exports of a server, all checked.
 #[derive(Clone, Debug, Default)]
 pub struct Exports {
     list: Vec<Export>,
@@ -163,7 +164,7 @@ impl Exports {
     ///
     /// # Errors
     ///
-    /// An export that breaks a rule of the protocol, or two of one name.
+    /// An export that violates a rule of the protocol, or two exports with the same name.
     pub fn new(list: Vec<Export>) -> Result<Exports, ExportError> {
         for (index, export) in list.iter().enumerate() {
             export.check()?;
@@ -180,7 +181,7 @@ impl Exports {
         &self.list
     }
 
-    /// The same exports, but for those that are not for the client at hand.
+    /// A copy in which exports that are not admitted to the current client are hidden.
     #[must_use]
     pub fn only(&self, admits: impl Fn(usize) -> bool) -> Exports {
         let hide = |(index, export): (usize, &Export)| Export {
@@ -190,8 +191,8 @@ impl Exports {
         Exports { list: self.list.iter().enumerate().map(hide).collect() }
     }
 
-    /// The export of that name and its place in the list. The empty name is the first export's,
-    /// unless one is really called so.
+    /// The export with this name and its index. The empty name means the first export, unless an
+    /// export really has that name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<(usize, &Export)> {
         let named = self.list.iter().position(|export| export.name == name);

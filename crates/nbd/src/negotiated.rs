@@ -1,4 +1,4 @@
-//! What a handshake agreed on.
+//! The result of a handshake.
 
 use crate::{
     context::Contexts,
@@ -18,17 +18,17 @@ pub enum Headers {
     Extended,
 }
 
-/// Everything that the transmission phase of one connection needs to know; small, and copied.
+/// The parameters of one connection's transmission phase; small and copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Negotiated {
-    /// Place of the export in the list of [`Exports`](crate::Exports).
+    /// Index of the export in the list of [`Exports`](crate::Exports).
     pub export: usize,
     /// The form of requests and replies.
     pub headers: Headers,
-    /// What a block status tells of.
+    /// The contexts that a block status reports.
     pub contexts: Contexts,
-    /// The transmission flags that the client was told.
+    /// The transmission flags sent to the client.
     pub flags: u16,
     /// Size of the export in bytes.
     pub size: u64,
@@ -54,15 +54,15 @@ impl Negotiated {
         }
     }
 
-    /// True if the export takes no writes.
+    /// True if the export is read-only.
     #[must_use]
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.flags & wire::SEND_READ_ONLY != 0
     }
 
-    /// The longest payload of a request that is read, if only to be thrown away, in bytes. A longer
-    /// one ends the connection.
+    /// Maximum length in bytes of a payload that is read, even if only to discard it. A longer one
+    /// ends the connection.
     #[must_use]
     #[inline]
     pub fn payload_limit(&self) -> u32 {

@@ -1,17 +1,17 @@
-//! Bytes on their way to the client.
+//! Bytes to be sent to the client.
 
 use std::fmt::{self, Write};
 
 use crate::wire::MAX_STRING;
 
-/// A buffer of bytes to send. Encoders append; the owner sends [`pending`](Self::pending) and says
-/// how much of it went out.
+/// A buffer of bytes to send. Encoders append; the owner sends [`pending`](Self::pending) and
+/// reports how much was sent.
 ///
-/// Its memory stays initialised between uses, so that room for data that a read is about to fill is
-/// not zeroed first, and is given back only by [`release`](Self::release).
+/// Its memory stays initialised between uses, so that space for read data need not be zeroed first.
+/// Only [`release`](Self::release) returns it.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// Initialised memory; what is beyond `end` is rubbish of earlier uses.
+    /// Initialised memory. Bytes beyond `end` are left over from earlier uses.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
@@ -24,54 +24,54 @@ impl Output {
         Output::default()
     }
 
-    /// What waits to be sent.
+    /// The bytes to be sent.
     #[must_use]
     #[inline]
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// Number of bytes that wait to be sent.
+    /// Number of bytes to be sent.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// True if nothing waits to be sent.
+    /// True if there is nothing to send.
     #[must_use]
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
-    /// Says that the first `count` pending bytes went out (all of them if there are fewer).
+    /// Records that the first `count` pending bytes (or all, if there are fewer) were sent.
     #[inline]
     pub fn sent(&mut self, count: usize) {
         self.start += count.min(self.len());
         if self.start == self.end {
             self.clear();
         } else if self.start > self.len() {
-            // Each byte moves less often than one is sent, and what was sent takes up no room.
+            // Moves at most one byte for each byte sent, and frees the space of sent bytes.
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.len());
         }
     }
 
-    /// Forgets what is pending.
+    /// Discards the pending bytes.
     #[inline]
     pub fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Memory held, in bytes.
+    /// Allocated memory in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Gives memory beyond `keep` bytes back to the system, if nothing is pending. For after a large
-    /// read, so that an idle connection does not hold on to its room.
+    /// Returns memory beyond `keep` bytes to the system, if nothing is pending. Called after a
+    /// large read, so that an idle connection does not keep its buffer.
     pub fn release(&mut self, keep: usize) {
         if self.is_empty() && self.bytes.capacity() > keep {
             self.bytes.truncate(keep);
@@ -79,7 +79,7 @@ impl Output {
         }
     }
 
-    /// Appends room for `count` bytes with whatever is in it.
+    /// Appends `count` bytes with arbitrary content.
     #[inline]
     pub(crate) fn room(&mut self, count: usize) -> &mut [u8] {
         let from = self.end;
@@ -92,7 +92,7 @@ impl Output {
 
     #[cold]
     fn grow(&mut self) {
-        // Vec doubles its capacity; initialising all of it now means it is done once.
+        // Vec doubles its capacity. Initialising all of it at once avoids repeating that.
         self.bytes.resize(self.end, 0);
         self.bytes.resize(self.bytes.capacity(), 0);
     }
@@ -103,8 +103,8 @@ impl Output {
         self.room(bytes.len()).copy_from_slice(bytes);
     }
 
-    /// Where the next byte goes, for [`patch`](Self::patch) and [`cut`](Self::cut). Valid until
-    /// something is sent.
+    /// The position of the next byte, for [`patch`](Self::patch) and [`cut`](Self::cut). Valid
+    /// until something is sent.
     #[inline]
     pub(crate) fn mark(&self) -> usize {
         self.end
@@ -116,23 +116,23 @@ impl Output {
         self.bytes[mark..mark + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Takes back what was appended since `mark`.
+    /// Removes what was appended since `mark`.
     #[inline]
     pub(crate) fn cut(&mut self, mark: usize) {
         self.end = mark;
     }
 
-    /// Appends a text, at most as much of it as a string of the protocol may hold, and returns its
-    /// length in bytes.
+    /// Appends a text, truncated to the maximum length of a string, and returns its length in
+    /// bytes.
     pub(crate) fn text(&mut self, text: &dyn fmt::Display) -> usize {
         let mut writer = Text { output: self, left: MAX_STRING };
-        // The writer says no once it is full; what went in before stays.
+        // The writer fails once it is full; what it took before stays.
         let _ = write!(writer, "{text}");
         MAX_STRING - writer.left
     }
 }
 
-/// Takes up to `left` bytes of text and cuts between characters.
+/// Takes up to `left` bytes of text, truncated between characters.
 struct Text<'a> {
     output: &'a mut Output,
     left: usize,
@@ -140,7 +140,7 @@ struct Text<'a> {
 
 impl Write for Text<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // NUL is not allowed in the protocol's strings.
+        // The protocol's strings must not contain NUL.
         for piece in text.split('\0') {
             let mut take = piece.len().min(self.left);
             while !piece.is_char_boundary(take) {

@@ -1,4 +1,4 @@
-//! Requests: from bytes to a command and its range.
+//! Decodes requests.
 
 use crate::{
     close::Close,
@@ -7,26 +7,26 @@ use crate::{
     wire::{self, EXTENDED_REQUEST_MAGIC, REQUEST_MAGIC},
 };
 
-/// What a client wants done.
+/// A command of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Send the range.
+    /// Send the data of the range.
     Read,
-    /// Store the payload.
+    /// Write the payload to the range.
     Write,
-    /// End the session after the requests before it. There is no reply.
+    /// End the session after all earlier requests. There is no reply.
     Disconnect,
-    /// Make durable every write that was replied to, on any connection.
+    /// Make every acknowledged write durable, on any connection.
     Flush,
-    /// Forget the range.
+    /// Discard the range.
     Trim,
-    /// Make the range quick to read.
+    /// Prefetch the range.
     Cache,
     /// Make the range read as zeroes.
     WriteZeroes,
-    /// Tell what is known of the range.
+    /// Report the status of the range.
     BlockStatus,
-    /// A command of this number, unknown here.
+    /// An unknown command, with its number.
     Unknown(u16),
 }
 
@@ -45,7 +45,7 @@ impl Command {
         }
     }
 
-    /// True if it changes what the export holds.
+    /// True if the command changes the export's content.
     #[must_use]
     #[inline]
     pub fn is_write(self) -> bool {
@@ -53,42 +53,43 @@ impl Command {
     }
 }
 
-/// A request, as it was sent; [`Negotiated::check`] says whether it may be done.
+/// A request as received; [`Negotiated::check`] decides whether it may be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What to do.
+    /// The command.
     pub command: Command,
     /// Flags of the command (`wire::CMD_FLAG_…`).
     pub flags: u16,
-    /// The client's own number for the request; the reply repeats it.
+    /// The client's identifier of the request; the reply repeats it.
     pub cookie: u64,
     /// First byte of the range.
     pub offset: u64,
     /// Bytes of the range.
     pub length: u64,
-    /// Bytes that follow the request in the stream and have to be taken from it, even if the request
-    /// is refused. At most [`Negotiated::payload_limit`].
+    /// Number of bytes that follow the request in the stream. They must be taken from it even if
+    /// the request is refused. At most [`Negotiated::payload_limit`].
     pub payload: u32,
-    /// What a block status shall tell of.
+    /// The contexts that a block status must report.
     pub contexts: Contexts,
 }
 
 impl Request {
-    /// Durable before the reply.
+    /// Whether the data must be durable before the reply.
     #[must_use]
     #[inline]
     pub fn fua(&self) -> bool {
         self.flags & wire::CMD_FLAG_FUA != 0
     }
 
-    /// Zeroes that must take up space (`NBD_CMD_FLAG_NO_HOLE`).
+    /// Whether zeroes must be allocated (`NBD_CMD_FLAG_NO_HOLE`).
     #[must_use]
     #[inline]
     pub fn no_hole(&self) -> bool {
         self.flags & wire::CMD_FLAG_NO_HOLE != 0
     }
 
-    /// Zero faster than by a write, or refuse with [`Errno::Unsupported`](crate::Errno).
+    /// Whether to refuse with [`Errno::Unsupported`](crate::Errno) if zeroing is no faster than a
+    /// write.
     #[must_use]
     #[inline]
     pub fn fast_zero(&self) -> bool {
@@ -96,20 +97,20 @@ impl Request {
     }
 }
 
-/// What a slice of the stream begins with.
+/// The start of a slice of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// Less than a request; call again with this many bytes at least, counted from the same place.
+    /// Less than a request. Call again with at least this many bytes from the same position.
     NeedMore(usize),
-    /// A request, and the bytes that it took. [`Request::payload`] bytes follow them.
+    /// A request, and its length in bytes. [`Request::payload`] bytes follow it.
     Request(Request, usize),
-    /// Nothing that can be gone on from.
+    /// Invalid input that ends the connection.
     Close(Close),
 }
 
 impl Negotiated {
-    /// Reads the request that `input` begins with. The payload stays where it is: take it from the
-    /// buffer in place, or read it from the stream straight to where it belongs.
+    /// Parses the request at the start of `input`. The payload is not copied: use it in the buffer,
+    /// or read it from the stream to its destination.
     #[must_use]
     #[inline]
     pub fn parse(&self, input: &[u8]) -> Parsed {
@@ -152,8 +153,8 @@ impl Negotiated {
         if request.command != Command::BlockStatus {
             return Parsed::Request(request, head.len());
         }
-        // The payload is the true length and a list of contexts. Each stands in it once at most, so
-        // there is no need to look at long lists.
+        // The payload has the actual length and a list of contexts. Each context may occur once, so
+        // long lists need not be parsed.
         request.contexts = Contexts::NONE;
         let length = request.payload as usize;
         if !(8..=8 + 4 * Context::ALL.len()).contains(&length) || !length.is_multiple_of(4) {
@@ -169,7 +170,7 @@ impl Negotiated {
         Parsed::Request(request, head.len() + length)
     }
 
-    /// What both forms have in the same place.
+    /// The fields that both forms have in common.
     #[inline]
     fn head<const N: usize>(&self, head: &[u8; N]) -> Request {
         Request {
@@ -183,7 +184,7 @@ impl Negotiated {
         }
     }
 
-    /// A payload of that length, if it is not too long even to be skipped.
+    /// Checks that a payload is not too long even to skip.
     #[inline]
     fn payload(&self, length: u64) -> Result<u32, Close> {
         let maximum = self.payload_limit();
@@ -194,7 +195,7 @@ impl Negotiated {
     }
 }
 
-/// What to do with input that is no request, or not yet.
+/// The result for input that is not, or not yet, a request.
 #[cold]
 fn short(input: &[u8], expected: u32, needed: usize) -> Parsed {
     match input.first_chunk().map(|magic| u32::from_be_bytes(*magic)) {
@@ -203,7 +204,7 @@ fn short(input: &[u8], expected: u32, needed: usize) -> Parsed {
     }
 }
 
-/// The `N` bytes of a header from `from` on.
+/// The `N` bytes of a header at offset `from`.
 #[inline(always)]
 fn at<const LEN: usize, const N: usize>(head: &[u8; LEN], from: usize) -> [u8; N] {
     std::array::from_fn(|index| head[from + index])

@@ -25,7 +25,7 @@ pub const FLAG_NO_ZEROES: u16 = 1 << 1;
 
 /// Transmission flag that is always set.
 pub const SEND_HAS_FLAGS: u16 = 1 << 0;
-/// The export takes no writes.
+/// The export is read-only.
 pub const SEND_READ_ONLY: u16 = 1 << 1;
 /// `CMD_FLUSH` is understood.
 pub const SEND_FLUSH: u16 = 1 << 2;
@@ -48,23 +48,23 @@ pub const SEND_FAST_ZERO: u16 = 1 << 11;
 /// `CMD_BLOCK_STATUS` takes a list of metadata contexts as payload.
 pub const SEND_BLOCK_STATUS_PAYLOAD: u16 = 1 << 12;
 
-/// Option: choose an export, without a way to refuse.
+/// Option: select an export, without a way to refuse.
 pub const OPT_EXPORT_NAME: u32 = 1;
 /// Option: end the session.
 pub const OPT_ABORT: u32 = 2;
-/// Option: name the exports.
+/// Option: list the exports.
 pub const OPT_LIST: u32 = 3;
-/// Option: go on over TLS.
+/// Option: start TLS.
 pub const OPT_STARTTLS: u32 = 5;
-/// Option: tell of an export.
+/// Option: request information about an export.
 pub const OPT_INFO: u32 = 6;
-/// Option: choose an export.
+/// Option: select an export.
 pub const OPT_GO: u32 = 7;
 /// Option: reply in chunks.
 pub const OPT_STRUCTURED_REPLY: u32 = 8;
-/// Option: name the metadata contexts of an export.
+/// Option: list the metadata contexts of an export.
 pub const OPT_LIST_META_CONTEXT: u32 = 9;
-/// Option: choose metadata contexts.
+/// Option: select metadata contexts.
 pub const OPT_SET_META_CONTEXT: u32 = 10;
 /// Option: 64-bit lengths in requests and replies.
 pub const OPT_EXTENDED_HEADERS: u32 = 11;
@@ -73,7 +73,7 @@ pub const OPT_EXTENDED_HEADERS: u32 = 11;
 pub const REP_ACK: u32 = 1;
 /// Option reply: an export of a list.
 pub const REP_SERVER: u32 = 2;
-/// Option reply: something about an export.
+/// Option reply: information about an export.
 pub const REP_INFO: u32 = 3;
 /// Option reply: a metadata context.
 pub const REP_META_CONTEXT: u32 = 4;
@@ -81,7 +81,7 @@ pub const REP_META_CONTEXT: u32 = 4;
 pub const REP_ERR_UNSUP: u32 = 1 << 31 | 1;
 /// Option error: forbidden here.
 pub const REP_ERR_POLICY: u32 = 1 << 31 | 2;
-/// Option error: makes no sense.
+/// Option error: invalid.
 pub const REP_ERR_INVALID: u32 = 1 << 31 | 3;
 /// Option error: start TLS first.
 pub const REP_ERR_TLS_REQD: u32 = 1 << 31 | 5;
@@ -89,9 +89,9 @@ pub const REP_ERR_TLS_REQD: u32 = 1 << 31 | 5;
 pub const REP_ERR_UNKNOWN: u32 = 1 << 31 | 6;
 /// Option error: the server is stopping.
 pub const REP_ERR_SHUTDOWN: u32 = 1 << 31 | 7;
-/// Option error: too large to look at.
+/// Option error: too large to parse.
 pub const REP_ERR_TOO_BIG: u32 = 1 << 31 | 9;
-/// Option error: extended headers are on and cannot be left.
+/// Option error: extended headers are active and cannot be left.
 pub const REP_ERR_EXT_HEADER_REQD: u32 = 1 << 31 | 10;
 
 /// Information: size and transmission flags.
@@ -107,35 +107,35 @@ pub const INFO_BLOCK_SIZE: u16 = 3;
 pub const CMD_READ: u16 = 0;
 /// Command: write.
 pub const CMD_WRITE: u16 = 1;
-/// Command: goodbye.
+/// Command: disconnect.
 pub const CMD_DISC: u16 = 2;
-/// Command: make durable what was replied to.
+/// Command: flush; make acknowledged writes durable.
 pub const CMD_FLUSH: u16 = 3;
-/// Command: the range is not needed any more.
+/// Command: trim the range.
 pub const CMD_TRIM: u16 = 4;
-/// Command: the range will be read soon.
+/// Command: prefetch the range.
 pub const CMD_CACHE: u16 = 5;
-/// Command: the range shall read as zeroes.
+/// Command: write zeroes to the range.
 pub const CMD_WRITE_ZEROES: u16 = 6;
-/// Command: what is known of the range.
+/// Command: report the status of the range.
 pub const CMD_BLOCK_STATUS: u16 = 7;
 
 /// Command flag: durable before the reply.
 pub const CMD_FLAG_FUA: u16 = 1 << 0;
-/// Command flag: zeroes must take up space.
+/// Command flag: zeroes must be allocated.
 pub const CMD_FLAG_NO_HOLE: u16 = 1 << 1;
 /// Command flag: one content chunk only.
 pub const CMD_FLAG_DF: u16 = 1 << 2;
 /// Command flag: one extent only.
 pub const CMD_FLAG_REQ_ONE: u16 = 1 << 3;
-/// Command flag: zero quickly or not at all.
+/// Command flag: refuse if zeroing is no faster than a write.
 pub const CMD_FLAG_FAST_ZERO: u16 = 1 << 4;
-/// Command flag: the length is that of a payload (extended headers).
+/// Command flag: the length is that of the payload (extended headers).
 pub const CMD_FLAG_PAYLOAD_LEN: u16 = 1 << 5;
 
 /// Reply flag: last chunk of a reply.
 pub const REPLY_FLAG_DONE: u16 = 1 << 0;
-/// Chunk: nothing.
+/// Chunk: empty.
 pub const REPLY_NONE: u16 = 0;
 /// Chunk: offset and data.
 pub const REPLY_OFFSET_DATA: u16 = 1;
@@ -147,7 +147,7 @@ pub const REPLY_BLOCK_STATUS: u16 = 5;
 pub const REPLY_BLOCK_STATUS_EXT: u16 = 6;
 /// Chunk: an error.
 pub const REPLY_ERROR: u16 = 1 << 15 | 1;
-/// Chunk: an error and where it happened.
+/// Chunk: an error and its offset.
 pub const REPLY_ERROR_OFFSET: u16 = 1 << 15 | 2;
 
 /// `base:allocation`: not allocated.
@@ -155,9 +155,11 @@ pub const STATE_HOLE: u32 = 1 << 0;
 /// `base:allocation`: reads as zeroes.
 pub const STATE_ZERO: u32 = 1 << 1;
 
-/// No string of the protocol is longer, in bytes.
+/// Maximum length of a string of the protocol, in bytes.
 pub const MAX_STRING: usize = 4096;
-/// A payload up to this, in bytes, is no attack whatever the advertised maximum.
+/// Payloads up to this length, in bytes, are never treated as an attack, whatever the advertised
+/// maximum.
 pub const DEFAULT_MAX_PAYLOAD: u32 = 1 << 25;
-/// No more extents in one chunk of block status: 32 KiB of them. The client asks again for the rest.
+/// Maximum number of extents in one chunk of block status: 32 KiB of them. The client requests the
+/// rest.
 pub const MAX_EXTENTS: u32 = 1 << 12;

@@ -17,7 +17,7 @@ pub(super) enum Code {
     ExtendedHeaders = wire::REP_ERR_EXT_HEADER_REQD,
 }
 
-/// The last reply to an option: an acknowledgement, or an error with a text for people.
+/// The last reply to an option: an acknowledgement, or an error with a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     kind: u32,
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-/// Appends a reply whose data are `parts` in a row.
+/// Appends a reply whose data are the concatenated `parts`.
 fn reply(option: u32, kind: u32, parts: &[&[u8]], output: &mut Output) {
     // Parts are numbers and strings of at most 4096 bytes.
     let length = parts.iter().map(|part| part.len()).sum::<usize>() as u32;
@@ -63,7 +63,7 @@ pub(super) fn context(option: u32, id: u32, context: Context, output: &mut Outpu
     reply(option, wire::REP_META_CONTEXT, &[&id.to_be_bytes(), name], output);
 }
 
-/// What is told of an export: size and flags always, the rest on request.
+/// Information about an export: size and flags always, the rest on request.
 pub(super) fn info(
     option: u32,
     request: &ExportRequest<'_>,
@@ -84,7 +84,7 @@ pub(super) fn info(
         info(wire::INFO_DESCRIPTION, [export.description.as_bytes(), &[], &[]]);
     }
     let blocks = export.blocks;
-    // Limits stricter than a client expects have to be told, even unasked.
+    // Limits stricter than a client's defaults must be sent even without a request.
     let strict = blocks.minimum > 1 || blocks.maximum < wire::DEFAULT_MAX_PAYLOAD;
     if strict || request.wants(wire::INFO_BLOCK_SIZE) {
         let [minimum, preferred, maximum] =

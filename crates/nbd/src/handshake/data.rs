@@ -2,14 +2,14 @@
 
 use crate::wire::{self, MAX_STRING};
 
-/// What is wrong with the data of an option.
+/// What is wrong with an option's data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Malformed(pub(super) &'static str);
 
 const SHORT: Malformed = Malformed("the option ends too early");
 const LONG: Malformed = Malformed("the option goes on after its end");
 
-/// A string of the protocol.
+/// Parses a string of the protocol.
 pub(super) fn string(bytes: &[u8]) -> Result<&str, Malformed> {
     if bytes.len() > MAX_STRING {
         return Err(Malformed("a string of more than 4096 bytes"));
@@ -21,7 +21,7 @@ pub(super) fn string(bytes: &[u8]) -> Result<&str, Malformed> {
     }
 }
 
-/// What is left of the data of an option.
+/// The unparsed rest of an option's data.
 #[derive(Clone, Copy, Debug)]
 struct Data<'a>(&'a [u8]);
 
@@ -36,7 +36,7 @@ impl<'a> Data<'a> {
         self.take().map(u32::from_be_bytes)
     }
 
-    /// A string with its length before it.
+    /// Takes a string preceded by its length.
     fn string(&mut self) -> Result<&'a str, Malformed> {
         let length = self.u32()? as usize;
         let (text, rest) = self.0.split_at_checked(length).ok_or(SHORT)?;
@@ -53,7 +53,7 @@ impl<'a> Data<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExportRequest<'a> {
     pub(super) name: &'a str,
-    /// Which kinds of information are asked for, a bit each.
+    /// The requested kinds of information, one bit each.
     wanted: u8,
 }
 
@@ -83,14 +83,14 @@ impl<'a> ExportRequest<'a> {
 pub(super) struct Queries<'a>(Data<'a>);
 
 impl<'a> Queries<'a> {
-    /// The export's name and the queries.
+    /// Parses the export's name and the queries.
     pub(super) fn parse(data: &'a [u8]) -> Result<(&'a str, Queries<'a>), Malformed> {
         let mut data = Data(data);
         let name = data.string()?;
         let count = data.u32()?;
         let queries = Queries(data);
         for _ in 0..count {
-            // Each takes four bytes at least, so that a great count ends soon.
+            // Each takes at least four bytes, so a false count ends soon.
             if !data.string()?.contains(':') {
                 return Err(Malformed("a query without a namespace and a colon"));
             }

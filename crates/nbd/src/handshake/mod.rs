@@ -14,31 +14,31 @@ use crate::{
     wire,
 };
 
-/// Whether a connection can or must go on over TLS.
+/// Whether a connection may or must use TLS.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tls {
-    /// There is none.
+    /// TLS is not available.
     #[default]
     Off,
-    /// Clients may ask for it, and must for exports that are `tls_only`.
+    /// Clients may use TLS, and must for exports that are `tls_only`.
     Available,
-    /// Nothing without it.
+    /// TLS is required.
     Required,
 }
 
-/// How a server shakes hands.
+/// Settings of the server's handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// TLS. [`Tls::Off`] on a connection that is encrypted from the start.
+    /// The TLS mode. [`Tls::Off`] on a connection that is encrypted from the start.
     pub tls: Tls,
-    /// Whether clients may have extended headers.
+    /// Whether clients may negotiate extended headers.
     pub extended_headers: bool,
-    /// The longest option that is looked at, in bytes; longer ones are skipped and refused. A caller
-    /// needs room for 16 bytes more, and for 4112 at least.
+    /// Maximum length in bytes of an option that is parsed. Longer ones are skipped and refused.
+    /// The caller needs room for 16 bytes more, and for at least 4112.
     pub option_bytes: u32,
-    /// Options of a handshake; one more ends it.
+    /// Maximum number of options in a handshake. One more ends it.
     pub max_options: u32,
-    /// Bytes in all options of a handshake; one more ends it.
+    /// Maximum number of bytes in all options of a handshake. One more ends it.
     pub max_bytes: u32,
 }
 
@@ -54,17 +54,17 @@ impl Default for Settings {
     }
 }
 
-/// What [`Handshake::advance`] came to.
+/// The outcome of [`Handshake::advance`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The input holds nothing more that is whole. Call again with this many bytes at least, counted
+    /// The input has no further complete option. Call again with at least this many bytes, counted
     /// from the first that was not consumed.
     NeedMore(usize),
     /// One option was answered. Send the output, and call again with the rest of the input.
     Answered,
-    /// Send the output, do a TLS handshake, call [`Handshake::secured`], and go on with what comes
-    /// out of TLS. All input counts as consumed: what a client sent in clear after it asked for TLS
-    /// is thrown away.
+    /// Send the output, perform a TLS handshake, call [`Handshake::secured`], and continue with the
+    /// decrypted input. All input counts as consumed: what a client sent in clear after its request
+    /// for TLS is discarded.
     StartTls,
     /// The handshake succeeded: send the output; requests follow.
     Transmission(Negotiated),
@@ -72,7 +72,7 @@ pub enum Step {
     Close(Close),
 }
 
-/// The server's side of one handshake. It keeps no bytes of the client: what is not consumed stays
+/// The server's side of one handshake. It stores no bytes of the client; unconsumed input stays
 /// with the caller.
 #[derive(Clone, Debug)]
 pub struct Handshake {
@@ -83,7 +83,7 @@ pub struct Handshake {
     fixed: bool,
     no_zeroes: bool,
     headers: Headers,
-    /// The last choice of metadata contexts, and for which export.
+    /// The last selection of metadata contexts, and its export.
     chosen: Option<(usize, Contexts)>,
     options_left: u32,
     bytes_left: u32,
@@ -93,7 +93,7 @@ pub struct Handshake {
 enum State {
     ClientFlags,
     Options,
-    /// Data of an option that nobody looks at.
+    /// Skips the data of an option.
     Skip {
         option: u32,
         left: u32,
@@ -113,7 +113,7 @@ const GREETING: [u8; 18] = {
     bytes
 };
 
-/// Bytes of an option before its data.
+/// Length of an option's header in bytes.
 const OPTION_HEADER: usize = 16;
 
 impl Handshake {
@@ -134,8 +134,8 @@ impl Handshake {
         }
     }
 
-    /// Says that the connection is encrypted now, after [`Step::StartTls`], or has been from the
-    /// start. Nothing of what was agreed on before it counts.
+    /// Marks the connection as encrypted, after [`Step::StartTls`] or from the start. Discards
+    /// everything negotiated before.
     pub fn secured(&mut self) {
         self.secured = true;
         self.headers = Headers::Simple;
@@ -145,15 +145,15 @@ impl Handshake {
         }
     }
 
-    /// Says that the server is stopping: from now on every option is refused.
+    /// Marks the server as stopping: from now on every option is refused.
     pub fn stop(&mut self) {
         self.stopping = true;
     }
 
-    /// Goes one step with what came from the client, appends answers to `output`, and returns how
-    /// many bytes of `input` were consumed.
+    /// Processes input from the client, appends answers to `output`, and returns how many bytes of
+    /// `input` were consumed.
     ///
-    /// A step handles one option at most, so that the output holds one answer at most, however many
+    /// A step handles at most one option, so the output holds at most one answer, however many
     /// options a client sends at once.
     pub fn advance(
         &mut self,
@@ -200,7 +200,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// One option, if it is whole or need not be.
+    /// Handles one option, if it is complete or need not be.
     fn option(&mut self, input: &[u8], output: &mut Output, exports: &Exports) -> (usize, Step) {
         if let Some(magic) = input.first_chunk() {
             let magic = u64::from_be_bytes(*magic);
@@ -245,7 +245,7 @@ impl Handshake {
         self.bytes_left -= length;
     }
 
-    /// Answers an option whose data were skipped, if all of them were.
+    /// Answers an option once all its data were skipped.
     fn skipped(&mut self, output: &mut Output) -> Step {
         let State::Skip { option, left, answer } = &self.state else { return Step::Answered };
         if *left != 0 {

@@ -1,4 +1,4 @@
-//! What each option does.
+//! The handling of each option.
 
 use super::{
     Handshake, State, Step, Tls,
@@ -14,7 +14,7 @@ use crate::{
     wire,
 };
 
-/// What is done with an option, decided by its header.
+/// What to do with an option, decided by its header.
 pub(super) enum Plan {
     /// Skip its data, then answer.
     Skip(Answer),
@@ -24,7 +24,7 @@ pub(super) enum Plan {
 }
 
 impl Handshake {
-    /// What to do with an option of which only the header is known.
+    /// Decides how to handle an option by its header.
     pub(super) fn plan(&self, option: u32, length: u32) -> Plan {
         let clear = self.settings.tls == Tls::Required && !self.secured;
         if option == wire::OPT_ABORT {
@@ -77,7 +77,7 @@ impl Handshake {
         }
     }
 
-    /// An option that [`plan`](Self::plan) let through, with its data.
+    /// Handles a complete option that [`plan`](Self::plan) admitted.
     pub(super) fn known(
         &mut self,
         option: u32,
@@ -131,7 +131,7 @@ impl Handshake {
         Step::Answered
     }
 
-    /// `NBD_OPT_EXPORT_NAME`: an export or the end.
+    /// `NBD_OPT_EXPORT_NAME`: selects an export or closes the connection.
     fn export_name(&mut self, data: &[u8], output: &mut Output, exports: &Exports) -> Step {
         let Ok(name) = data::string(data) else { return self.close(Close::ExportName) };
         let Some((index, export)) = exports.find(name) else {
@@ -170,7 +170,7 @@ impl Handshake {
         let request = ExportRequest::parse(data)?;
         let (index, export) = exports.find(request.name).ok_or(Answer::NO_EXPORT)?;
         if export.tls_only && !self.secured {
-            // A server without TLS must not ask for it.
+            // A server without TLS must not require it.
             let off = self.settings.tls == Tls::Off;
             let code = if off { Code::Policy } else { Code::TlsRequired };
             return Err(Answer::error(code, "this export is served over TLS only"));

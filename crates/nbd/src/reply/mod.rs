@@ -1,4 +1,4 @@
-//! Replies: from outcomes to bytes.
+//! Encodes replies.
 
 mod read;
 mod status;
@@ -15,7 +15,7 @@ use crate::{
     wire,
 };
 
-/// What all chunks of one reply have in common.
+/// The fields that all chunks of one reply share.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     headers: Headers,
@@ -58,7 +58,7 @@ impl Envelope {
         self.head(mark, length, flags, kind, output);
     }
 
-    /// Writes the header of the chunk that begins at `mark` and has `length` bytes behind it.
+    /// Writes the header of the chunk at `mark`, which has `length` bytes.
     #[inline]
     fn head(&self, mark: usize, length: u64, flags: u16, kind: u16, output: &mut Output) {
         let extended = self.headers == Headers::Extended;
@@ -74,13 +74,13 @@ impl Envelope {
             bytes[24..].copy_from_slice(&length.to_be_bytes());
             output.patch(mark, &bytes);
         } else {
-            // Payloads are bounded by the maximum of an export and by MAX_EXTENTS.
+            // Payloads are bounded by the export's maximum and by MAX_EXTENTS.
             bytes[16..20].copy_from_slice(&(length as u32).to_be_bytes());
             output.patch(mark, &bytes[..20]);
         }
     }
 
-    /// Appends a reply that says that all is done.
+    /// Appends a reply for success.
     #[inline]
     fn done(&self, chunked: bool, output: &mut Output) {
         if chunked {
@@ -117,14 +117,14 @@ impl Envelope {
 }
 
 impl Negotiated {
-    /// Appends the reply to a request that was done and has nothing to send back: any but a
-    /// disconnect, which has no reply, and a read or block status of more than no bytes.
+    /// Appends the reply to a successful request without data. Not for a disconnect, which has no
+    /// reply, nor for a read or block status of a non-empty range.
     #[inline]
     pub fn reply_done(&self, request: &Request, output: &mut Output) {
         match request.command {
             Command::Read => self.reply_read(request, output).finish(),
             Command::BlockStatus => self.reply_status(request, output).finish(),
-            // A simple reply is allowed with structured ones too, and is shorter.
+            // A simple reply is also allowed with structured ones, and is shorter.
             _ => {
                 let chunked = self.headers == Headers::Extended;
                 Envelope::of(self, request).done(chunked, output);
@@ -132,8 +132,8 @@ impl Negotiated {
         }
     }
 
-    /// Appends the reply to a request that failed. Clients that take texts get `text`, up to 4096
-    /// bytes of it.
+    /// Appends the reply to a failed request. Clients that accept texts get up to 4096 bytes of
+    /// `text`.
     pub fn reply_error(
         &self,
         request: &Request,
@@ -144,7 +144,8 @@ impl Negotiated {
         Envelope::of(self, request).error(errno, None, text, output);
     }
 
-    /// The same, with the first byte that was not done. It is ignored if it is not in the request.
+    /// [`reply_error`](Self::reply_error) with the offset of the first byte that failed. An offset
+    /// outside the request is ignored.
     pub fn reply_error_at(
         &self,
         request: &Request,
@@ -165,14 +166,14 @@ impl Negotiated {
         self.reply_error(request, refusal.errno(), refusal, output);
     }
 
-    /// Begins the reply to a read that [`check`](Self::check) let through.
+    /// Begins the reply to a read that passed [`check`](Self::check).
     #[inline]
     pub fn reply_read<'a>(&self, request: &Request, output: &'a mut Output) -> ReadReply<'a> {
         ReadReply::new(self, request, output)
     }
 
-    /// Begins a part of the reply to a read that [`check`](Self::check) let through: `length` bytes from
-    /// byte `at` of the export on. Parts follow each other; the last one ends where the read does.
+    /// Begins a part of the reply to a read that passed [`check`](Self::check): `length` bytes from
+    /// byte `at` of the export. Parts follow each other; the last one ends where the read does.
     pub fn reply_read_part<'a>(
         &self,
         request: &Request,
@@ -183,13 +184,13 @@ impl Negotiated {
         ReadReply::part(self, request, at, length, output)
     }
 
-    /// Whether an error can be sent after the first part of this read's reply.
+    /// Whether an error can still be sent after the first part of this read's reply.
     #[must_use]
     pub fn can_fail_late(&self, request: &Request) -> bool {
         self.headers != Headers::Simple && request.flags & wire::CMD_FLAG_DF == 0
     }
 
-    /// Begins the reply to a block status that [`check`](Self::check) let through.
+    /// Begins the reply to a block status that passed [`check`](Self::check).
     pub fn reply_status<'a>(&self, request: &Request, output: &'a mut Output) -> StatusReply<'a> {
         StatusReply::new(self, request, output)
     }

@@ -1,4 +1,4 @@
-//! The reply to a read, put together in the output buffer.
+//! The reply to a read, built in the output buffer.
 
 use std::fmt;
 
@@ -11,37 +11,37 @@ use crate::{
     wire,
 };
 
-/// A reply to a read in the making: pieces of data and holes from the first byte to the last, then
-/// [`finish`](Self::finish) or [`fail`](Self::fail).
+/// A reply to a read under construction: pieces of data and holes from the first byte to the last,
+/// then [`finish`](Self::finish) or [`fail`](Self::fail).
 ///
-/// A failure takes back what was put together and sends an error in its place. So does a reply that
-/// is dropped or finished too early.
+/// A failure discards what was built and sends an error instead. So does a reply that is dropped or
+/// finished too early.
 ///
-/// The reply to a long read can be made of [parts](Negotiated::reply_read_part), each of which is sent
-/// before the next is made, so that it takes no more memory than a part. An error in a later part ends
-/// the reply where the protocol has chunks. Where the client was promised the whole read at once (simple
-/// replies, "don't fragment"), it cannot be told: [`fail`](Self::fail) says so, and the connection
-/// has to end.
+/// The reply to a long read can be built of [parts](Negotiated::reply_read_part). Each is sent
+/// before the next is built, so memory is bounded by one part. An error in a later part ends the
+/// reply if the protocol has chunks. If the client was promised the whole read at once (simple
+/// replies, "don't fragment"), the error cannot be sent: [`fail`](Self::fail) returns false, and
+/// the connection must be closed.
 #[must_use]
 #[derive(Debug)]
 pub struct ReadReply<'a> {
     output: &'a mut Output,
     envelope: Envelope,
-    /// Where the reply begins in the output.
+    /// Start of the reply in the output.
     start: usize,
-    /// First byte of the export that no piece holds yet.
+    /// Offset in the export of the first byte without a piece.
     position: u64,
     /// End of the read.
     end: u64,
-    /// One chunk of data only.
+    /// Whether the reply must be one chunk of data.
     whole: bool,
-    /// The header is out for the whole read: what follows are its bytes alone.
+    /// Whether the header for the whole read was sent, so that only its bytes follow.
     raw: bool,
-    /// The first part, or the whole reply.
+    /// Whether this is the first part, or the whole reply.
     first: bool,
-    /// The last part, or the whole reply.
+    /// Whether this is the last part, or the whole reply.
     last: bool,
-    /// The chunk that a next piece may go on with.
+    /// The chunk that the next piece may extend.
     open: Open,
     answered: bool,
 }
@@ -69,7 +69,7 @@ impl<'a> ReadReply<'a> {
         reply
     }
 
-    /// The part from byte `at` of the export on, of `length` bytes.
+    /// Begins the part of `length` bytes from byte `at` of the export on.
     pub(super) fn part(
         negotiated: &Negotiated,
         request: &Request,
@@ -113,28 +113,28 @@ impl<'a> ReadReply<'a> {
         }
     }
 
-    /// First byte of the export that the request asked for.
+    /// Offset in the export of the request's first byte.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.envelope.offset
     }
 
-    /// First byte of the export that no piece holds yet.
+    /// Offset in the export of the first byte without a piece.
     #[must_use]
     #[inline]
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Bytes of the read, or of this part of it, that no piece holds yet.
+    /// Bytes of the read, or of this part, without a piece.
     #[must_use]
     #[inline]
     pub fn left(&self) -> u64 {
         self.end - self.position
     }
 
-    /// Appends a piece of `length` bytes, at most what is [`left`](Self::left), and returns the room
-    /// for them. The room holds rubbish: fill all of it.
+    /// Appends a piece of `length` bytes, at most [`left`](Self::left), and returns its buffer. The
+    /// buffer has arbitrary content; the caller must fill all of it.
     #[inline]
     pub fn data(&mut self, length: usize) -> &mut [u8] {
         let length = usize::try_from(self.left()).map_or(length, |left| length.min(left));
@@ -152,13 +152,13 @@ impl<'a> ReadReply<'a> {
         self.output.room(length)
     }
 
-    /// Appends `length` zeroes, at most what is [`left`](Self::left): where the client takes it, as a
-    /// hole without data.
+    /// Appends `length` zeroes, at most [`left`](Self::left); as a hole without data if the client
+    /// accepts that.
     pub fn hole(&mut self, length: u64) {
         let length = length.min(self.left());
         let all = length == self.end - self.envelope.offset;
         if self.raw || self.whole && !all {
-            // A read is no longer than the maximum payload, which is 32 bits.
+            // A read is no longer than the 32-bit maximum payload.
             self.data(length as usize).fill(0);
             return;
         }
@@ -179,7 +179,7 @@ impl<'a> ReadReply<'a> {
         self.position += length;
     }
 
-    /// Ends the reply. One that does not hold the whole read becomes an error.
+    /// Ends the reply. An incomplete reply becomes an error.
     #[inline]
     pub fn finish(mut self) {
         if self.left() != 0 {
@@ -192,9 +192,9 @@ impl<'a> ReadReply<'a> {
         self.answered = true;
     }
 
-    /// Takes the reply, or this part of it, back and sends an error in its place, with the first byte
-    /// that could not be read if that is known. False if an earlier part promised all of the data: the
-    /// connection has to end then.
+    /// Discards the reply, or this part of it, and sends an error instead, with the offset of the
+    /// first byte that could not be read, if known. Returns false if an earlier part promised all
+    /// of the data; the connection must then be closed.
     pub fn fail(mut self, errno: Errno, at: Option<u64>, text: &dyn fmt::Display) -> bool {
         self.answer(errno, at, text)
     }

@@ -1,4 +1,4 @@
-//! The reply to a block status: for each metadata context the extents of the range.
+//! The reply to a block status: the extents of the range for each metadata context.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::{
     wire,
 };
 
-/// A reply to a block status in the making.
+/// A reply to a block status under construction.
 ///
 /// ```text
 /// while let Some(context) = reply.next_context() {
@@ -21,19 +21,20 @@ use crate::{
 /// reply.finish();
 /// ```
 ///
-/// Neighbours of one status become one extent. A reply that is dropped unfinished becomes an error.
+/// Adjacent extents of equal status are merged. A reply that is dropped unfinished becomes an
+/// error.
 #[must_use]
 #[derive(Debug)]
 pub struct StatusReply<'a> {
     output: &'a mut Output,
     envelope: Envelope,
-    /// Where the reply begins in the output.
+    /// Start of the reply in the output.
     start: usize,
     /// Bytes of the range.
     length: u64,
-    /// Most extents of one context.
+    /// Maximum number of extents of one context.
     most: u32,
-    /// Contexts whose turn is still to come.
+    /// Contexts that have not been reported yet.
     contexts: Contexts,
     open: Option<Chunk>,
     answered: bool,
@@ -43,9 +44,9 @@ pub struct StatusReply<'a> {
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     mark: usize,
-    /// Bytes of the range that no extent covers yet.
+    /// Bytes of the range without an extent.
     left: u64,
-    /// Extents, the last one included, which is not written yet.
+    /// Number of extents, including the last one, which is not written yet.
     extents: u32,
     last: (u64, u32),
     full: bool,
@@ -73,10 +74,10 @@ impl<'a> StatusReply<'a> {
         }
     }
 
-    /// Goes on to the next context and says which; the extents of the range follow. `None` if all
-    /// had their turn.
+    /// Continues with the next context and returns it; the extents of the range follow. `None` if
+    /// all contexts were reported.
     pub fn next_context(&mut self) -> Option<Context> {
-        // The last chunk stays open: it is the one that says that the reply is done.
+        // The last chunk stays open, because it carries the flag that ends the reply.
         let context = self.contexts.iter().next()?;
         self.close(0);
         self.contexts = self.contexts.without(context);
@@ -90,8 +91,8 @@ impl<'a> StatusReply<'a> {
         Some(context)
     }
 
-    /// Says that the next `length` bytes have that status, and returns whether more is wanted. What
-    /// goes beyond the range is cut off.
+    /// Reports the status of the next `length` bytes, and returns whether more is needed. Bytes
+    /// beyond the range are ignored.
     #[inline]
     pub fn extent(&mut self, length: u64, status: u32) -> bool {
         let Some(chunk) = &mut self.open else { return false };
@@ -115,7 +116,7 @@ impl<'a> StatusReply<'a> {
         chunk.left != 0
     }
 
-    /// Ends the reply. Contexts of which nothing was said get status 0, which is always right.
+    /// Ends the reply. Contexts without extents get status 0, which is always correct.
     pub fn finish(mut self) {
         while self.next_context().is_some() {}
         if self.open.is_some() {
@@ -124,7 +125,7 @@ impl<'a> StatusReply<'a> {
         }
     }
 
-    /// Takes the reply back and sends an error in its place.
+    /// Discards the reply and sends an error instead.
     pub fn fail(mut self, errno: Errno, text: &dyn fmt::Display) {
         self.answer(errno, text);
     }
@@ -158,7 +159,7 @@ fn put(headers: Headers, (length, status): (u64, u32), output: &mut Output) {
         output.put(&length.to_be_bytes());
         output.put(&u64::from(status).to_be_bytes());
     } else {
-        // No longer than the request, whose length has 32 bits in this form.
+        // Not longer than the request, whose length has 32 bits in this form.
         output.put(&(length as u32).to_be_bytes());
         output.put(&status.to_be_bytes());
     }

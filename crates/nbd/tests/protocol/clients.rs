@@ -1,7 +1,7 @@
-//! Clients that others wrote, over a Unix socket, against the disk in memory.
+//! Third-party clients, over a Unix socket, against the disk in memory.
 //!
-//! They have to be installed (Debian: `libnbd-bin`, `python3-libnbd`, `qemu-utils`), as
-//! `make test-tools` does.
+//! They must be installed (Debian: `libnbd-bin`, `python3-libnbd`, `qemu-utils`), as `make
+//! test-tools` does.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ use thermocline_testing::program;
 
 const SIZE: u64 = 8 << 20;
 
-/// Serves until the listener's thread dies with the test.
+/// Serves until the test ends, and the listener's thread with it.
 fn serve(socket: &Path, settings: Settings) {
     let mut export = Export::new("big", SIZE);
     export.description = "a disk in memory".into();
@@ -40,7 +40,7 @@ fn serve(socket: &Path, settings: Settings) {
 fn connection(mut stream: UnixStream, settings: Settings, exports: Exports, disk: &Mutex<Disk>) {
     let mut session = Session::new(settings, exports, 0);
     let mut buffer = vec![0; 1 << 18];
-    // A client may leave without a word.
+    // A client may disconnect without notice.
     while stream.write_all(&std::mem::take(&mut session.sent)).is_ok() && session.ended.is_none() {
         let count = stream.read(&mut buffer).unwrap_or(0);
         if count == 0 {
@@ -53,7 +53,7 @@ fn connection(mut stream: UnixStream, settings: Settings, exports: Exports, disk
     }
 }
 
-/// Runs a client and returns what it says.
+/// Runs a client and returns its output.
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -62,7 +62,7 @@ fn run(command: &mut Command) -> String {
     said + &errors
 }
 
-/// A server of its own with either form of headers, and its address.
+/// One server for each form of headers, with its address.
 fn servers() -> [(tempfile::TempDir, String); 2] {
     [false, true].map(|extended_headers| {
         let directory = tempfile::tempdir().expect("a directory");
@@ -200,7 +200,7 @@ assert h.pread(1000, 100) == b"x" * 1000
 h.shutdown()
 print("fine")
 "#;
-    // Debian's Python has the module; another that comes first in the path has not.
+    // Debian's Python has the module; another Python earlier in the path may not.
     let path = format!("/usr/bin:{}", std::env::var("PATH").unwrap_or_default());
     for ((_directory, address), extended) in servers().into_iter().zip(["false", "true"]) {
         let mut nbdsh = Command::new("nbdsh");

@@ -1,8 +1,8 @@
-//! Random and broken streams: whatever a client sends, cut wherever it likes, the server's answers
-//! are the same, sound and bounded.
+//! Random and broken streams. Whatever a client sends, in whatever pieces, the server's answers are
+//! the same, valid and bounded.
 //!
-//! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs each test for so many seconds in place of a fixed
-//! number of cases.
+//! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs each test for this many seconds instead of a
+//! fixed number of cases.
 
 use std::{
     collections::BTreeMap,
@@ -22,13 +22,13 @@ use rand_xoshiro::{
 };
 use thermocline_nbd::{Headers, Negotiated, Settings, Tls};
 
-/// Cases without a time limit.
+/// Number of cases without a time limit.
 const CASES: u64 = 3_000;
 
-/// The most that a server holds back of what it received, in bytes: an option that is looked at.
+/// Maximum number of received bytes that a server buffers: an option that is parsed.
 const RECEIVED: usize = (16 << 10) + 16;
 
-/// The most memory of the output, in bytes: the longest read of these streams with its headers, in a
+/// Maximum memory of the output, in bytes: the longest read of these streams with its headers, in a
 /// buffer that doubles.
 const OUTPUT: usize = 2 * ((1 << 20) + (4 << 10));
 
@@ -67,7 +67,7 @@ impl Chance {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A number that trips parsers.
+    /// A number that is an edge case for parsers.
     fn number(&mut self) -> u64 {
         let edge = self.of(&[0, 1, 511, 512, 4096, 1 << 20, 1 << 25, 1 << 31, 1 << 32, 1 << 63]);
         match self.below(4) {
@@ -97,7 +97,7 @@ impl Chance {
         }
     }
 
-    /// A handshake that mostly gets through.
+    /// A handshake that mostly succeeds.
     fn handshake(&mut self) -> Vec<u8> {
         let mut bytes = hex(self.of(&["00000003", "00000003", "00000003", "00000001", "00000000"]));
         for _ in 0..self.below(8) {
@@ -151,7 +151,7 @@ impl Chance {
         if flags & 32 != 0 {
             bytes.extend((0..length).map(|at| (at ^ cookie) as u8));
         } else if command == 7 && self.one_in(3) {
-            // The status of some contexts only.
+            // The status of only some contexts.
             let mut list = asked.length.to_be_bytes().to_vec();
             for _ in 0..self.below(4) {
                 list.extend((self.below(4) as u32).to_be_bytes());
@@ -163,7 +163,7 @@ impl Chance {
         (bytes, asked)
     }
 
-    /// Breaks a stream somewhere.
+    /// Corrupts a stream somewhere.
     fn mutate(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..=self.below(4) {
             let at = self.below(bytes.len() as u64 + 1) as usize;
@@ -194,10 +194,10 @@ impl Chance {
         Settings { tls, extended_headers: !self.one_in(8), ..Settings::default() }
     }
 
-    /// Feeds a stream in pieces, small ones with luck.
+    /// Feeds a stream in pieces, sometimes small ones.
     fn feed_in_pieces(&mut self, session: &mut Session, mut bytes: &[u8]) {
         let most = self.of(&[1, 2, 7, 40, 1000, 100_000]);
-        // One byte at a time over a long stream shows nothing that its beginning does not.
+        // Byte by byte, a long stream shows no more than its beginning.
         let most = if bytes.len() > 20_000 { most.max(500) } else { most };
         while !bytes.is_empty() {
             let (piece, rest) = bytes.split_at(bytes.len().min(1 + self.below(most) as usize));
@@ -216,7 +216,7 @@ fn bounded(session: &Session) {
     assert!(session.most_output <= OUTPUT, "{} bytes of output", session.most_output);
 }
 
-/// Feeds a stream whole and in pieces, and finds no difference.
+/// Feeds a stream whole and in pieces, and checks that the results are equal.
 fn same_in_pieces(chance: &mut Chance, settings: Settings, bytes: &[u8]) -> Session {
     let (mut whole, mut pieces) = (session(settings), session(settings));
     whole.feed(bytes);
@@ -254,13 +254,14 @@ fn broken_handshakes_in_pieces_end_as_whole_ones_do() {
     });
 }
 
-/// A session in the transmission phase, with what was agreed on.
+/// A session in the transmission phase, with its negotiated parameters.
 fn open(chance: &mut Chance) -> (Vec<u8>, Negotiated) {
     loop {
         let bytes = chance.handshake();
         let mut session = session(Settings::default());
         session.feed(&bytes);
-        // Chance may have chosen an export before the last option, which is then no request.
+        // The random stream may select an export before its last option, which is then parsed as a
+        // request.
         if let Some(negotiated) = session.negotiated().filter(|_| session.waits()) {
             return (bytes, negotiated);
         }
@@ -294,7 +295,7 @@ fn requests_in_pieces_end_as_whole_ones_do_and_every_reply_is_sound() {
         let outcomes = outcomes(negotiated.headers, &asked, &whole.sent);
         assert_eq!(outcomes.len(), asked.len(), "each request has one reply");
         let errors = outcomes.values().filter(|outcome| outcome.error != 0).count() as u64;
-        // Zeroes that take up space cannot be fast, which is no refusal.
+        // Zeroes that must be allocated cannot be fast, which is not a refusal.
         assert!(errors >= whole.refused);
         done += outcomes.len() as u64 - errors;
         refused += errors;

@@ -15,12 +15,12 @@ const SHUTDOWN: u32 = 0x8000_0007;
 const TOO_BIG: u32 = 0x8000_0009;
 const EXT_HEADER_REQD: u32 = 0x8000_000a;
 
-/// The answer of the server to one option after fixed newstyle flags.
+/// The server's answer to one option after fixed newstyle flags.
 fn answer(number: u32, data: &[u8]) -> Vec<u8> {
     after(&[], number, data)
 }
 
-/// The same after other options.
+/// The server's answer to an option after other options.
 fn after(options: &[Vec<u8>], number: u32, data: &[u8]) -> Vec<u8> {
     let mut input = hex("00000003");
     options.iter().for_each(|option| input.extend(option));
@@ -103,7 +103,7 @@ fn an_export_name_that_is_no_string_ends_the_connection() {
         let shaken = shake(Settings::default(), &exports(), &input);
         assert_eq!(shaken.step, Step::Close(Close::ExportName));
     }
-    // Nobody waits for the bytes of one that is too long.
+    // An option that is too long is refused without waiting for its bytes.
     let header = hex("00000003 'IHAVEOPT' 00000001 00001001");
     let shaken = shake(Settings::default(), &exports(), &header);
     assert_eq!(shaken.step, Step::Close(Close::ExportName));
@@ -241,7 +241,7 @@ fn extended_headers_win_over_structured_replies() {
     let sent = after(&[extended_headers()], 8, &[]);
     assert_eq!(kinds(&sent), [(8, EXT_HEADER_REQD)]);
     assert_eq!(agreed(&[structured(), extended_headers()]).headers, Headers::Extended);
-    // The flag for the status of some contexts only needs contexts.
+    // The flag for the status of only some contexts requires contexts.
     assert_eq!(agreed(&[extended_headers()]).flags, 0x0ded);
     assert_eq!(agreed(&[extended_headers(), contexts()]).flags, 0x1ded);
 }
@@ -353,7 +353,7 @@ fn a_handshake_has_a_bounded_number_of_options_and_bytes() {
 
     let mut input = hex("00000003");
     input.extend(option(77, &[0; 60]));
-    // Only the header of the second: what its length says is enough.
+    // Only the header of the second option: its length is sufficient.
     input.extend(hex("'IHAVEOPT' 0000004d 00000029"));
     let shaken = shake(settings, &exports(), &input);
     assert_eq!((kinds(&shaken.sent), shaken.step), (vec![(77, UNSUP)], close));
@@ -374,7 +374,7 @@ fn starttls_forgets_what_was_agreed_on_and_what_was_sent_in_clear() {
     assert_eq!(kinds(&shaken.sent).last(), Some(&(5, 1)));
     assert!(shaken.rest.is_empty(), "bytes sent in clear are thrown away");
 
-    // Nothing is taken for an option before TLS is on.
+    // Nothing is parsed as an option before TLS is active.
     let mut waiting = go_on(shaken.handshake, &exports, &option(7, &go("big", &[])));
     assert_eq!((waiting.step, waiting.sent.len()), (Step::StartTls, 0));
     waiting.handshake.secured();
@@ -428,7 +428,7 @@ fn an_export_for_tls_only_is_hidden_without() {
     let shaken = shake(with_tls(Tls::Available), &exports, &input);
     let expected = [(3, 2), (3, 1), (8, 1), (7, TLS_REQD), (9, POLICY)];
     assert_eq!(kinds(&shaken.sent), expected);
-    // A server without TLS must not ask for it.
+    // A server without TLS must not require it.
     let shaken = shake(with_tls(Tls::Off), &exports, &input);
     assert_eq!(kinds(&shaken.sent)[3], (7, POLICY));
 

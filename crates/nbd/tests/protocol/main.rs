@@ -1,4 +1,5 @@
-//! The protocol, without sockets and with real clients. One binary: a link costs more than what it links here.
+//! The protocol without sockets, and with real clients. One binary, because linking costs more than
+//! the tests.
 
 mod clients;
 mod common;

@@ -20,10 +20,10 @@ fn ask(negotiated: &Negotiated, command: u16, flags: u16, offset: u64, length: u
     }
 }
 
-/// What `put` sends.
+/// The bytes that `put` sends.
 fn sent(put: impl FnOnce(&mut Output)) -> Vec<u8> {
     let mut output = Output::new();
-    // Rubbish of an earlier use must not show.
+    // Data left over from an earlier use must not appear.
     agreed(&[structured()]).reply_error(
         &ask(&agreed(&[]), 3, 0, 0, 0),
         Errno::Io,
@@ -352,7 +352,7 @@ fn a_chunk_of_block_status_has_at_most_4096_extents() {
     assert_eq!(all.len(), 20 + 4 + (8 << 12) + 20 + 12);
 }
 
-/// The parts of a read of 1536 bytes at 512, one byte a kind: data, a hole, and both.
+/// The parts of a read of 1536 bytes at 512, one of each kind: data, a hole, and both.
 fn in_parts(negotiated: &Negotiated, request: &Request) -> Vec<Vec<u8>> {
     let part = |at: u64, put: &dyn Fn(&mut thermocline_nbd::ReadReply<'_>)| {
         sent(|output| {
@@ -414,7 +414,7 @@ fn the_parts_of_a_read_that_is_promised_as_a_whole_are_its_bytes_behind_one_head
         assert!(!negotiated.can_fail_late(&request));
         let bytes = [[1; 512].as_slice(), &[0; 768], &[3; 256]].concat();
         assert_eq!(in_parts(negotiated, &request).concat(), [head, bytes].concat());
-        // An error can be told before the first part is sent, and not behind it.
+        // An error can be sent before the first part, and not after it.
         let told = |at: u64| {
             let mut told = false;
             let sent = sent(|output| {
@@ -437,7 +437,7 @@ fn output_is_sent_in_pieces_and_its_memory_stays_bounded() {
         let mut request = ask(&negotiated, 3, 0, 0, 0);
         request.cookie = round;
         negotiated.reply_done(&request, &mut output);
-        // It is never quite empty.
+        // The buffer never becomes completely empty.
         while output.len() > 24 {
             let take = output.len().min(7);
             for byte in &output.pending()[..take] {

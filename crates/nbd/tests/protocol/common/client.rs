@@ -1,18 +1,18 @@
-//! The client's side: takes the server's bytes apart and puts reads together again.
+//! The client's side: parses the server's bytes and reassembles reads.
 
 use std::collections::BTreeMap;
 
 use thermocline_nbd::{Headers, wire};
 
-/// What a client learns of one request.
+/// The outcome of one request for the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// 0 or an error number.
     pub error: u32,
     pub text: String,
-    /// Bytes read, put together.
+    /// The reassembled data of a read.
     pub data: Vec<u8>,
-    /// Bytes that came as holes.
+    /// Bytes received as holes.
     pub holes: u64,
     /// Content chunks.
     pub chunks: u32,
@@ -20,7 +20,7 @@ pub struct Outcome {
     pub extents: BTreeMap<u32, Vec<(u64, u64)>>,
 }
 
-/// A request as the client remembers it.
+/// A request as recorded by the client.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub command: u16,
@@ -29,7 +29,7 @@ pub struct Asked {
     pub length: u64,
 }
 
-/// Big-endian words from the front of a slice.
+/// Reads big-endian numbers from the front of a slice.
 pub struct Words<'a>(pub &'a [u8]);
 
 impl<'a> Words<'a> {
@@ -44,7 +44,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Takes all replies apart. Each request must be answered once, by the rules of the agreed form.
+/// Parses all replies. Each request must be answered once, by the rules of the negotiated form.
 pub fn outcomes(
     headers: Headers,
     asked: &BTreeMap<u64, Asked>,
@@ -101,7 +101,7 @@ fn chunk(headers: Headers, request: Asked, kind: u16, mut words: Words<'_>, into
         wire::REPLY_NONE => assert!(words.0.is_empty()),
         wire::REPLY_OFFSET_DATA | wire::REPLY_OFFSET_HOLE => {
             assert_eq!(request.command, wire::CMD_READ);
-            // This server sends chunks in order, so they make up the read without gaps.
+            // This server sends chunks in order, so they form the read without gaps.
             assert_eq!(words.number(8), request.offset + into.data.len() as u64);
             into.chunks += 1;
             let before = into.data.len();
@@ -143,7 +143,7 @@ fn chunk(headers: Headers, request: Asked, kind: u16, mut words: Words<'_>, into
     }
 }
 
-/// What must hold of a whole reply.
+/// Checks a complete reply.
 fn whole(request: Asked, outcome: &Outcome) {
     if outcome.error != 0 {
         assert!(!outcome.text.is_empty(), "an error without a text");

@@ -1,4 +1,5 @@
-//! A tiny disk in memory: bytes, which blocks of 512 hold any, and what a loss of power would leave.
+//! A tiny disk in memory: its bytes, which blocks of 512 are stored, and what a power loss would
+//! keep.
 
 use thermocline_nbd::wire::{STATE_HOLE, STATE_ZERO};
 
@@ -8,11 +9,11 @@ pub const BLOCK: u64 = 512;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     pub bytes: Vec<u8>,
-    /// The stream that holds each block, `None` if nothing does.
+    /// The stream that holds each block; `None` if it is not stored.
     pub stored: Vec<Option<u8>>,
     /// The bytes as of the last flush or forced write.
     pub durable: Vec<u8>,
-    /// A read of this byte fails.
+    /// Offset of a byte whose read fails.
     pub broken: Option<u64>,
 }
 
@@ -27,7 +28,7 @@ impl Disk {
         }
     }
 
-    /// The bytes of a range, to be written in place.
+    /// The bytes of a range, to be overwritten in place.
     pub fn write(&mut self, offset: u64, length: u64, stream: u8) -> &mut [u8] {
         if length != 0 {
             let blocks = (offset / BLOCK) as usize..(offset + length).div_ceil(BLOCK) as usize;
@@ -36,7 +37,7 @@ impl Disk {
         &mut self.bytes[offset as usize..(offset + length) as usize]
     }
 
-    /// Makes a range read as zeroes; whole blocks of it take up no space any more.
+    /// Makes a range read as zeroes. Whole blocks in it are no longer stored.
     pub fn trim(&mut self, offset: u64, length: u64) {
         self.bytes[offset as usize..(offset + length) as usize].fill(0);
         let end = offset + length;
@@ -58,7 +59,7 @@ impl Disk {
         (end - offset, self.stored[(offset / BLOCK) as usize])
     }
 
-    /// The two statuses of a block: of `base:allocation` and of the temperature.
+    /// The two statuses of a block: `base:allocation` and the temperature.
     pub fn statuses(stored: Option<u8>) -> [u32; 2] {
         match stored {
             Some(stream) => [0, u32::from(stream) + 1],

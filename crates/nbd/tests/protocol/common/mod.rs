@@ -1,4 +1,4 @@
-//! Bytes by hand, and a whole server in memory to talk to.
+//! Hand-written bytes, and a complete server in memory.
 #![allow(dead_code)]
 
 pub mod client;
@@ -46,7 +46,7 @@ pub fn hex(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// An option as a client sends it: magic, number, length, data.
+/// An option as a client sends it: magic number, number, length, data.
 pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = hex("49484156454f5054");
     bytes.extend(number.to_be_bytes());
@@ -55,7 +55,7 @@ pub fn option(number: u32, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A reply to an option as the server has to send it.
+/// A reply to an option as the server must send it.
 pub fn reply(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
     let mut bytes = hex("0003e889045565a9");
     bytes.extend(option.to_be_bytes());
@@ -65,7 +65,7 @@ pub fn reply(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A string with its length before it.
+/// A string preceded by its length.
 pub fn string(text: &str) -> Vec<u8> {
     let mut bytes = (text.len() as u32).to_be_bytes().to_vec();
     bytes.extend(text.as_bytes());
@@ -102,7 +102,7 @@ pub fn extended(command: u16, flags: u16, cookie: u64, offset: u64, length: u64)
     bytes
 }
 
-/// What both forms of a request begin with.
+/// The fields at the start of both forms of a request.
 fn head(magic: &str, command: u16, flags: u16, cookie: u64, offset: u64) -> Vec<u8> {
     let mut bytes = hex(magic);
     bytes.extend(flags.to_be_bytes());
@@ -112,9 +112,9 @@ fn head(magic: &str, command: u16, flags: u16, cookie: u64, offset: u64) -> Vec<
     bytes
 }
 
-/// What becomes of a handshake.
+/// The outcome of a handshake.
 pub struct Shaken {
-    /// What the server sent after its greeting.
+    /// The bytes that the server sent after its greeting.
     pub sent: Vec<u8>,
     /// The last step.
     pub step: Step,
@@ -132,7 +132,7 @@ impl Shaken {
     }
 }
 
-/// Shakes hands with a client that sends `input` at once and no more.
+/// Runs a handshake with a client that sends `input` at once and nothing else.
 pub fn shake(settings: Settings, exports: &Exports, input: &[u8]) -> Shaken {
     let mut output = Output::new();
     let handshake = Handshake::start(settings, &mut output);
@@ -141,7 +141,7 @@ pub fn shake(settings: Settings, exports: &Exports, input: &[u8]) -> Shaken {
     go_on(handshake, exports, input)
 }
 
-/// Goes on with a handshake.
+/// Continues a handshake.
 pub fn go_on(mut handshake: Handshake, exports: &Exports, input: &[u8]) -> Shaken {
     let (mut output, mut rest) = (Output::new(), input);
     let step = loop {
@@ -154,7 +154,7 @@ pub fn go_on(mut handshake: Handshake, exports: &Exports, input: &[u8]) -> Shake
     Shaken { sent: output.pending().to_vec(), step, rest: rest.to_vec(), handshake }
 }
 
-/// Two exports: a megabyte with everything, and a read-only one.
+/// Two exports: one of a megabyte with all features, and a read-only one.
 pub fn exports() -> Exports {
     let mut big = Export::new("big", 1 << 20);
     big.description = "a megabyte".into();
@@ -164,7 +164,7 @@ pub fn exports() -> Exports {
     Exports::new(vec![big, small]).expect("sound exports")
 }
 
-/// What was agreed on for the export `big` after `options`, fixed newstyle.
+/// The result of negotiating the export `big` after `options`, fixed newstyle.
 pub fn agreed(options: &[Vec<u8>]) -> Negotiated {
     let mut input = hex("00000003");
     options.iter().for_each(|option| input.extend(option));
@@ -172,17 +172,17 @@ pub fn agreed(options: &[Vec<u8>]) -> Negotiated {
     shake(Settings::default(), &exports(), &input).negotiated()
 }
 
-/// The option that turns on structured replies.
+/// The option that enables structured replies.
 pub fn structured() -> Vec<u8> {
     option(8, &[])
 }
 
-/// The option that turns on extended headers.
+/// The option that enables extended headers.
 pub fn extended_headers() -> Vec<u8> {
     option(11, &[])
 }
 
-/// The option that chooses both metadata contexts of `big`.
+/// The option that selects both metadata contexts of `big`.
 pub fn contexts() -> Vec<u8> {
     option(10, &queries("big", &["base:allocation", "x-thermocline:temperature"]))
 }

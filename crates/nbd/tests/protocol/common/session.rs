@@ -1,4 +1,4 @@
-//! A connection to a server in memory, as a server with sockets would drive it.
+//! A connection to a server in memory, driven like one with sockets.
 
 use thermocline_nbd::{
     Close, Command, Context, Errno, Exports, Handshake, Negotiated, Output, Parsed, Refusal,
@@ -12,15 +12,15 @@ pub struct Session {
     phase: Phase,
     exports: Exports,
     pub disk: Disk,
-    /// What came and was not consumed yet.
+    /// Received bytes that were not consumed yet.
     received: Vec<u8>,
     output: Output,
-    /// What the server has sent so far.
+    /// All bytes that the server has sent.
     pub sent: Vec<u8>,
-    /// The longest that `received` and the output ever were, in bytes.
+    /// Maximum lengths of `received` and of the output, in bytes.
     pub most_received: usize,
     pub most_output: usize,
-    /// Requests done, refused, and steps of the handshake.
+    /// Requests executed, requests refused, and steps of the handshake.
     pub requests: u64,
     pub refused: u64,
     /// How it ended.
@@ -37,7 +37,7 @@ pub enum End {
 enum Phase {
     Handshake(Box<Handshake>),
     Requests(Negotiated),
-    /// The rest of a payload goes straight to its place, or nowhere.
+    /// The rest of a payload goes straight to its destination, or is discarded.
     Payload {
         negotiated: Negotiated,
         request: Request,
@@ -67,7 +67,7 @@ impl Session {
         session
     }
 
-    /// What was agreed on, if the handshake is over.
+    /// The negotiated parameters, after the handshake.
     pub fn negotiated(&self) -> Option<Negotiated> {
         match &self.phase {
             Phase::Handshake(_) => None,
@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    /// True if the server waits for a new request.
+    /// True if the server is waiting for a new request.
     pub fn waits(&self) -> bool {
         matches!(self.phase, Phase::Requests(_)) && self.received.is_empty() && self.ended.is_none()
     }
@@ -86,7 +86,7 @@ impl Session {
         self.output.sent(usize::MAX);
     }
 
-    /// Takes bytes from the client and does what they ask for.
+    /// Feeds bytes from the client and executes the requests in them.
     pub fn feed(&mut self, bytes: &[u8]) {
         if self.ended.is_some() {
             return;
@@ -110,8 +110,8 @@ impl Session {
         self.most_received = self.most_received.max(self.received.len());
     }
 
-    /// Does one thing, and returns how much of the input it took and how much it needs if it is not
-    /// enough.
+    /// Performs one step. Returns how much input it consumed, and how much it needs if there is too
+    /// little.
     fn step(&mut self, input: &[u8]) -> (usize, Option<usize>) {
         match &mut self.phase {
             Phase::Handshake(handshake) => {
@@ -165,7 +165,7 @@ impl Session {
         }
     }
 
-    /// Does a request whose payload, if any, is in its place.
+    /// Executes a request whose payload, if any, is in place.
     fn answer(&mut self, negotiated: &Negotiated, request: &Request) {
         let &Request { offset, length, .. } = request;
         match request.command {
