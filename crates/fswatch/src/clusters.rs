@@ -1,9 +1,9 @@
-//! What is known of each cluster: whether it is dead, and whether one could believe it.
+//! State of each cluster: whether it is dead, and whether the table can be trusted about it.
 //!
 //! The guard asks whether the table's sector was written twice since the cluster's data. Sequence
-//! numbers would answer that in 4 bytes a page and 16 a sector of the table; a count up to two,
-//! which the data's write resets, answers the same in two bits for each copy of the table. With the
-//! marks this is a byte a cluster.
+//! numbers would need 4 bytes a page and 16 a sector of the table for that. A count up to two,
+//! reset by a write of the data, is sufficient and needs two bits for each copy of the table. With
+//! the marks this is a byte a cluster.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -12,18 +12,19 @@ use thermocline_ftl::{FtlError, Layer};
 
 use crate::sectors::{Sectors, Shape, overlap};
 
-/// Writes of the table's sector since the data, at most two; of the first copy, and of the second.
+/// Number of writes of the table's sector since the data, at most two; for the first copy, and for
+/// the second.
 const WRITES: [u8; 2] = [0b0011, 0b1100];
 const ONE: [u8; 2] = [0b0001, 0b0100];
 const TWO: [u8; 2] = [0b0010, 0b1000];
-/// The table says it is free, but that may be older than the data.
+/// The table says that the cluster is free, but the entry may be older than the data.
 const SUSPECT: u8 = 1 << 4;
-/// Free. Its pages are marked, except those it shares with a cluster that is not.
+/// Free. Its pages are marked, except those shared with a cluster in use.
 const DEAD: u8 = 1 << 5;
 
-/// The clusters of a volume. Cluster numbers here begin with 0: the file system's, less 2.
+/// The clusters of a volume, numbered from 0: the file system's number minus 2.
 pub(crate) struct Clusters {
-    /// The sectors they fill.
+    /// The sectors of the clusters.
     heap: Range<u64>,
     /// Sectors of a cluster, as a power of two.
     shift: u32,
@@ -48,24 +49,24 @@ impl Clusters {
         self.state.capacity()
     }
 
-    /// The host wrote a page: for a while no table can know of these data.
+    /// The host wrote a page. Until the table is written again, it does not cover these data.
     #[inline]
     pub fn data_written(&mut self, page: &Range<u64>) {
         let Some((first, last)) = self.clusters_in(page) else { return };
         if first == last {
-            // The page lives by being written. The rest of its cluster stays what it was.
+            // The write itself revives the page. The rest of its cluster keeps its state.
             self.state[first] &= !(WRITES[0] | WRITES[1]);
             return;
         }
         for state in &mut self.state[first..=last] {
-            // Of several clusters in a page the host may have changed one. The others were not
-            // allocated, only written again, and can be dead once more when the table says so.
+            // Of several clusters in a page the host may have changed only one. The others were
+            // written along without being allocated, and become dead again when the table says so.
             let suspect = if *state & DEAD == 0 { *state & SUSPECT } else { SUSPECT };
             *state = suspect;
         }
     }
 
-    /// The first and last cluster that have a sector in `page`.
+    /// The first and the last cluster with a sector in `page`.
     fn clusters_in(&self, page: &Range<u64>) -> Option<(usize, usize)> {
         if !overlap(page, &self.heap) {
             return None;
@@ -75,7 +76,7 @@ impl Clusters {
         Some((first as usize, last as usize))
     }
 
-    /// The table's sector for these clusters was written, in its first copy or its second.
+    /// The table's sector for these clusters was written, in the first or the second copy.
     pub fn table_written(&mut self, clusters: Range<u32>, copy: usize) {
         let range = clusters.start as usize..(clusters.end as usize).min(self.state.len());
         for state in self.state.get_mut(range).unwrap_or_default() {
@@ -85,12 +86,12 @@ impl Clusters {
         }
     }
 
-    /// Whether a cluster was freed, but the time is not known.
+    /// Whether a cluster was freed at an unknown time.
     pub fn is_suspect(&self, cluster: u32) -> bool {
         self.state[cluster as usize] & SUSPECT != 0
     }
 
-    /// The table says that a cluster is free. With `twice` it is believed only if the table was
+    /// The table says that a cluster is free. With `twice` this counts only if the table was
     /// written twice since the data.
     pub fn freed<L: Layer + ?Sized>(
         &mut self,
@@ -119,7 +120,7 @@ impl Clusters {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<(), FtlError> {
         let state = &mut self.state[cluster as usize];
-        // A suspect may have been dead, and some of its pages may still be marked.
+        // A suspect cluster may have been dead before, with pages that are still marked.
         if *state & (SUSPECT | DEAD) != 0 {
             *state &= !(SUSPECT | DEAD);
             for page in sectors.shape.pages(&self.sectors_of(cluster)) {
@@ -129,7 +130,7 @@ impl Clusters {
         Ok(())
     }
 
-    /// Nothing is believed any more: revives whatever can be.
+    /// Revives whatever can be revived, because the table is no longer trusted.
     pub fn revive_all<L: Layer + ?Sized>(
         &mut self,
         sectors: &mut Sectors<'_, L>,

@@ -1,4 +1,4 @@
-//! The wrapper as a layer: its own I/O, the upkeep and the inspection of the layer below.
+//! The wrapper as a layer: its own I/O, and the upkeep and inspection of the layer below.
 
 use core::ops::Range;
 
@@ -41,7 +41,7 @@ impl<L: Layer + ?Sized> PageIo for Watched<L> {
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         let held = self.inner.trim(lpn, now)?;
-        // Beyond what is watched nothing is known either.
+        // Trims beyond the watched range do not matter.
         if lpn.0 < self.watched_pages {
             self.trimmed(lpn, now)?;
         }

@@ -1,18 +1,19 @@
-//! Dead data found by watching a file system's own records (FSAF, §4.2 of the thesis).
+//! Finds dead data by watching a file system's metadata (FSAF, §4.2 of the thesis).
 //!
-//! A host that deletes a file on FAT12, FAT16, FAT32 or exFAT writes zeros into a table and says nothing else. To
-//! the layer the file's pages are as valid as ever: it moves them at every cleaning until the host
-//! happens to write over them. [`Watched`] reads the host's writes to that table, and informs the layer
-//! below which pages hold nothing that anybody can ask for. Nothing of it outlives the power: what is
-//! forgotten is only found dead later.
+//! A host that deletes a file on FAT12, FAT16, FAT32 or exFAT only writes zeros into a table. For
+//! the layer the file's pages stay valid: it copies them at every cleaning until the host
+//! overwrites them. [`Watched`] parses the host's writes to that table and marks the pages without
+//! live data in the layer below. Its state does not survive a power loss. Dead data that were
+//! forgotten are found later.
 //!
-//! The thesis takes every zero for a deletion. But the medium sees sectors in another order than
-//! the host made them, and a zero may be older than the data of the file that uses the cluster
-//! again. [`Guards`] says what is asked for here in addition. Still, all is inferred from what a
-//! file system is known to do: a writer that leaves the volume's first sectors alone and writes its
-//! own zeros into both copies of the table is believed, and so is one that writes data into clusters
-//! first and takes them into its table afterwards. Hence nobody is watched unasked. A host that
-//! trims says the same without any risk, and where one trims a volume is no longer watched.
+//! The thesis takes every zero for a deletion. But the medium receives sectors in another order
+//! than the host changed them, and a zero may be older than the data of the file that reuses the
+//! cluster. [`Guards`] states the additional conditions. Still, everything is inferred from the
+//! known behaviour of file systems. A writer that leaves the volume's first sectors alone and
+//! writes its own zeros into both copies of the table is believed, and so is one that writes data
+//! into clusters first and allocates them later. Hence watching must be enabled explicitly. A host
+//! that trims gives the same information without risk, so a volume that is trimmed is no longer
+//! watched.
 
 #![no_std]
 

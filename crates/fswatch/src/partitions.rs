@@ -1,7 +1,7 @@
-//! Where file systems may begin: MBR with its chain of EBRs, GPT, or no table at all.
+//! Finds where file systems may begin: MBR with its chain of EBRs, GPT, or no table.
 //!
-//! A disk's tables are whatever somebody wrote there, so every number is checked, every chain has an
-//! end, and a table that contradicts itself yields nothing.
+//! A disk's tables are untrusted. Every number is checked, every chain is bounded, and a table that
+//! contradicts itself yields nothing.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -15,40 +15,40 @@ use crate::{
     sectors::{Sectors, is_signed, le32, le64, overlap},
 };
 
-/// Extended boot records followed at most.
+/// Maximum number of extended boot records followed.
 const MAX_LINKS: u32 = 16;
-/// Partitions looked at, at most.
+/// Maximum number of partitions examined.
 const MAX_PARTITIONS: usize = 16;
-/// Bytes of a GPT's entries at most: eight times what every tool makes.
+/// Maximum size of a GPT's entries in bytes: eight times the usual.
 const MAX_ENTRIES: u64 = 128 << 10;
 
 const ENTRIES_AT: usize = 446;
 /// FAT12, FAT16 of either size, FAT32 and FAT16 by their logical addresses.
 const FAT: [u8; 6] = [0x01, 0x04, 0x06, 0x0b, 0x0c, 0x0e];
-/// Shared by exFAT and NTFS.
+/// The type of both exFAT and NTFS.
 const EXFAT: u8 = 0x07;
 const EXTENDED: [u8; 2] = [0x05, 0x0f];
 const PROTECTIVE: u8 = 0xee;
 
-/// EBD0A0A2-B9E5-4433-87C0-68B6B72699C7 as it is stored.
+/// EBD0A0A2-B9E5-4433-87C0-68B6B72699C7 in its stored form.
 const BASIC_DATA: [u8; 16] = [
     0xa2, 0xa0, 0xd0, 0xeb, 0xe5, 0xb9, 0x33, 0x44, 0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7,
 ];
-/// C12A7328-F81F-11D2-BA4B-00A0C93EC93B as it is stored.
+/// C12A7328-F81F-11D2-BA4B-00A0C93EC93B in its stored form.
 const EFI_SYSTEM: [u8; 16] = [
     0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b,
 ];
 
-/// What a disk's tables say.
+/// The content of a disk's tables.
 #[derive(Debug, Default)]
 pub(crate) struct Partitions {
-    /// Sectors of the tables: whoever writes here changes the rest.
+    /// Sectors of the tables. A write here may change everything else.
     pub tables: Vec<Range<u64>>,
-    /// Where a file system of interest may be, apart from each other.
+    /// Ranges that may hold a supported file system. They do not overlap.
     pub candidates: Vec<Range<u64>>,
 }
 
-/// An entry of an MBR or EBR; sector numbers as they stand there.
+/// An entry of an MBR or EBR, with sector numbers as stored.
 #[derive(Clone, Copy)]
 struct Entry {
     kind: u8,
@@ -57,7 +57,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// The four entries of a table, if it is one: the text and code of a boot sector is not.
+    /// The four entries of a table, if the sector is one and not the text and code of a boot
+    /// sector.
     fn all(sector: &[u8]) -> Option<[Self; 4]> {
         let entry = |i: usize| sector.get(ENTRIES_AT + 16 * i..ENTRIES_AT + 16 * (i + 1));
         let mut all = [Self { kind: 0, first: 0, sectors: 0 }; 4];
@@ -84,15 +85,15 @@ impl Entry {
         EXTENDED.contains(&self.kind)
     }
 
-    /// Its sectors, counted from `base`.
+    /// Its sectors, relative to `base`.
     fn from(&self, base: u64) -> Range<u64> {
         base + self.first..base + self.first + self.sectors
     }
 }
 
-/// Ranges found so far, and whether they contradict each other.
+/// The ranges found so far, and whether they contradict each other.
 struct Found {
-    /// Of no interest, but nothing may overlap them.
+    /// Ranges of other partitions, which nothing may overlap.
     others: Vec<Range<u64>>,
     result: Partitions,
 }
@@ -111,7 +112,7 @@ impl Found {
         }
     }
 
-    /// No candidates where anything overlaps anything; none that ends beyond the device.
+    /// The candidates within the device; none if any ranges overlap.
     fn finish(mut self, sectors: u64) -> Partitions {
         let mut all = self.others;
         all.extend(self.result.candidates.iter().cloned());
@@ -139,14 +140,14 @@ pub(crate) fn find<L: Layer + ?Sized>(
         || exfat::Layout::read(first, &whole, sector_size).is_some();
     let entries = Entry::all(first).filter(|all| all.iter().any(Entry::is_used));
     let Some(entries) = entries else {
-        // No table: the volume is the whole device, and its first sector is its own.
+        // Without a table the volume is the whole device, and its first sector belongs to it.
         if is_volume {
             return Partitions { tables: vec![], candidates: vec![whole] };
         }
         return found.result;
     };
     if is_volume {
-        // Both at once: the volume overlaps whatever the table names.
+        // A volume and a table at once: the volume overlaps whatever the table lists.
         return found.result;
     }
     if entries.iter().any(|entry| entry.kind == PROTECTIVE) {
@@ -166,7 +167,7 @@ pub(crate) fn find<L: Layer + ?Sized>(
             containers.push(range);
         }
     }
-    // What lies beside the containers must not lie in them.
+    // Partitions beside the containers must not lie within them.
     let beside = found.others.iter().chain(&found.result.candidates);
     if beside.into_iter().any(|range| containers.iter().any(|c| overlap(c, range))) {
         found.result.candidates.clear();
@@ -178,8 +179,8 @@ pub(crate) fn find<L: Layer + ?Sized>(
     found.finish(device)
 }
 
-/// Follows the logical partitions of an extended one. A chain that is not one is given up, and what
-/// was found in it.
+/// Follows the logical partitions of an extended one. An invalid chain is discarded with all its
+/// partitions.
 fn ebr_chain<L: Layer + ?Sized>(
     sectors: &mut Sectors<'_, L>,
     container: &Range<u64>,
@@ -190,7 +191,7 @@ fn ebr_chain<L: Layer + ?Sized>(
     let mut at = container.start;
     let is_sound = loop {
         if *links == 0 {
-            // Longer than anybody makes them; the rest may overlap what was found.
+            // Longer than any real chain; its rest may overlap what was found.
             break false;
         }
         *links -= 1;
@@ -217,7 +218,7 @@ fn ebr_chain<L: Layer + ?Sized>(
     }
 }
 
-/// Reads a GUID partition table, if both of its checksums are right.
+/// Parses a GUID partition table, if both of its checksums are right.
 fn gpt<L: Layer + ?Sized>(sectors: &mut Sectors<'_, L>, found: &mut Found) {
     found.table(1..2);
     let sector_size = sectors.shape.sector_size as u64;
@@ -255,8 +256,8 @@ fn gpt<L: Layer + ?Sized>(sectors: &mut Sectors<'_, L>, found: &mut Found) {
         let bytes = &bytes[..left.min(sector_size) as usize];
         digest.update(bytes);
         left -= bytes.len() as u64;
-        // An entry's known fields are its first 56 bytes; entries longer than a sector have their
-        // next sectors skipped by where they begin.
+        // The known fields of an entry are its first 56 bytes. For entries longer than a sector,
+        // sectors in which no entry begins are skipped.
         let offset = (sector - first) * sector_size;
         let is_first = |at: &usize| (offset + *at as u64).is_multiple_of(size);
         for at in (0..bytes.len()).step_by(128).filter(is_first) {

@@ -1,4 +1,4 @@
-//! The layer below as file systems see it: numbered sectors, read through its pages.
+//! The layer below as numbered sectors, read through its pages.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -7,13 +7,13 @@ use thermocline_flash::Lpn;
 
 use thermocline_ftl::{DeadDataCounters, FtlError, Holds, Layer};
 
-/// How sectors lie in pages.
+/// The mapping of sectors to pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Bytes of a sector.
     pub sector_size: usize,
     pub sectors_per_page: u32,
-    /// Sectors of the device.
+    /// Number of sectors of the device.
     pub sectors: u64,
 }
 
@@ -29,7 +29,7 @@ impl Shape {
         first..first + u64::from(self.sectors_per_page)
     }
 
-    /// The pages that hold any of `sectors`.
+    /// The pages with any of `sectors`.
     pub fn pages(&self, sectors: &Range<u64>) -> Range<u32> {
         let per_page = u64::from(self.sectors_per_page);
         let end = sectors.end.min(self.sectors).div_ceil(per_page);
@@ -37,7 +37,7 @@ impl Shape {
     }
 }
 
-/// One page, kept while a write is looked into.
+/// One page, cached while a write is examined.
 #[derive(Debug, Default)]
 pub(crate) struct PageBuffer {
     lpn: Option<Lpn>,
@@ -49,14 +49,14 @@ impl PageBuffer {
         self.lpn = None;
     }
 
-    /// Takes over what was just written, so that it need not be read.
+    /// Takes over data that were just written, so that they need not be read.
     pub fn hold(&mut self, lpn: Lpn, data: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(data);
         self.lpn = Some(lpn);
     }
 
-    /// Makes sure that it holds a page as the layer has it; false if that cannot be read.
+    /// Ensures that the buffer holds a page as stored by the layer; false if it cannot be read.
     pub fn fetch<L: Layer + ?Sized>(
         &mut self,
         lpn: Lpn,
@@ -70,7 +70,7 @@ impl PageBuffer {
         self.lpn = None;
         self.bytes.clear();
         self.bytes.resize(page_size, 0);
-        // A page that holds nothing reads as zeros, and the chip need not be asked.
+        // A page without data reads as zeros, without a read of the chip.
         if inner.inspect().holds(lpn) != Holds::Nothing {
             counters.extra_reads += 1;
             if inner.read(lpn, &mut self.bytes).is_err() {
@@ -90,7 +90,7 @@ impl PageBuffer {
     }
 }
 
-/// Sectors to read, pages to declare dead.
+/// Access to the layer below: reads sectors and marks pages dead.
 pub(crate) struct Sectors<'a, L: ?Sized> {
     pub inner: &'a mut L,
     pub shape: Shape,
@@ -100,7 +100,7 @@ pub(crate) struct Sectors<'a, L: ?Sized> {
 }
 
 impl<L: Layer + ?Sized> Sectors<'_, L> {
-    /// A sector's current content; nothing if it lies beyond the device or cannot be read.
+    /// The current content of a sector. `None` if it is beyond the device or cannot be read.
     pub fn read(&mut self, sector: u64) -> Option<&[u8]> {
         if sector >= self.shape.sectors {
             return None;
@@ -135,7 +135,7 @@ pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// Little-endian fields of a sector. An offset beyond it reads as zeros, which nothing accepts.
+/// A little-endian field of a sector. An offset beyond it yields zero, which no caller accepts.
 pub(crate) fn le16(bytes: &[u8], at: usize) -> u16 {
     field(bytes, at).map_or(0, u16::from_le_bytes)
 }
@@ -152,7 +152,7 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// Whether a sector ends like a boot sector, a partition table or a part of either.
+/// Whether a sector ends with the signature of boot sectors and partition tables.
 pub(crate) fn is_signed(sector: &[u8]) -> bool {
     le16(sector, 510) == 0xaa55
 }

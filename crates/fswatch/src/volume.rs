@@ -1,4 +1,4 @@
-//! A place where a file system is, was or may be.
+//! A partition and the file system in it.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -14,22 +14,22 @@ use crate::{
 };
 
 pub(crate) enum State {
-    /// No file system that is known, and the sectors that would make one.
+    /// No known file system, with the sectors that may create one.
     Idle(Vec<Range<u64>>),
     Fat(Fat),
     ExFat(ExFat),
-    /// The host trims, so it says by itself what is dead.
+    /// The host trims, so inferences are unnecessary.
     Off,
 }
 
-/// A partition, or the whole device if there are none.
+/// A partition, or the whole device without partitions.
 pub(crate) struct Volume {
     pub partition: Range<u64>,
     pub state: State,
 }
 
 impl Volume {
-    /// Looks what is in a partition.
+    /// Determines the file system of a partition.
     pub fn examine<L: Layer + ?Sized>(&mut self, config: &Config, sectors: &mut Sectors<'_, L>) {
         let mut decisive = Vec::new();
         match Fat::recognise(&self.partition, config.small_media, sectors) {
@@ -54,7 +54,7 @@ impl Volume {
         self.state = State::Idle(decisive);
     }
 
-    /// Forgets everything and revives what can be.
+    /// Stops watching, and revives whatever can be revived.
     pub fn let_go<L: Layer + ?Sized>(
         &mut self,
         sectors: &mut Sectors<'_, L>,
@@ -76,7 +76,7 @@ impl Volume {
         matches!(self.state, State::Fat(_) | State::ExFat(_))
     }
 
-    /// The sector behind the last whose writes matter.
+    /// The sector after the last whose writes matter.
     pub fn end(&self) -> u64 {
         match &self.state {
             State::Idle(decisive) => decisive.iter().map(|range| range.end).max().unwrap_or(0),
@@ -96,7 +96,7 @@ impl Volume {
         }
     }
 
-    /// The host wrote a page, whatever it holds.
+    /// The host wrote a page of any kind.
     #[inline]
     pub fn data_written(&mut self, page: &Range<u64>) {
         match &mut self.state {
@@ -106,7 +106,7 @@ impl Volume {
         }
     }
 
-    /// The host wrote a page that holds records of a watched volume.
+    /// The host wrote a page with metadata of a watched volume.
     pub fn records_written<L: Layer + ?Sized>(
         &mut self,
         page: &Range<u64>,
@@ -116,13 +116,13 @@ impl Volume {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<Verdict, FtlError> {
         let size = sectors.shape.sector_size;
-        // Of several sectors in a page those that did not change were written along with the others.
-        // To count that as a write of theirs would deceive the guard.
+        // Sectors of a page that did not change were only written along with the others. Counting
+        // them as written would defeat the guard.
         let is_alone = sectors.shape.sectors_per_page == 1;
         let contents = old.chunks_exact(size).zip(new.chunks_exact(size));
         let written = page.clone().zip(contents).filter(|(_, (old, new))| is_alone || old != new);
-        // Nothing is marked before the whole page has been found in order, and everything that it
-        // says is in use.
+        // Frees are applied only after the whole page was checked and all its allocations were
+        // applied.
         for (sector, (old, new)) in written.clone() {
             if !self.is_decisive(&(sector..sector + 1)) {
                 continue;
@@ -146,7 +146,7 @@ impl Volume {
         Ok(Verdict::Keep)
     }
 
-    /// Bytes of its tables.
+    /// Memory of its tables in bytes.
     pub fn memory(&self) -> usize {
         match &self.state {
             State::Idle(decisive) => decisive.capacity() * size_of::<Range<u64>>(),

@@ -1,4 +1,4 @@
-//! The wrapper: which pages matter, and what a write to one of them leads to.
+//! The wrapper: selects the pages that matter, and handles writes to them.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 use core::ops::Range;
@@ -16,30 +16,31 @@ use crate::{
 
 /// A layer that watches the host's writes and marks dead pages in the layer below.
 ///
-/// Its own reads pass through the layer below and are part of that layer's
-/// [`host_reads`](thermocline_ftl::Counters::host_reads); [`DeadDataCounters::extra_reads`] says how many they are.
+/// Its own reads go through the layer below and count in that layer's
+/// [`host_reads`](thermocline_ftl::Counters::host_reads). [`DeadDataCounters::extra_reads`] is
+/// their number.
 pub struct Watched<L: ?Sized> {
     pub(crate) inner: Box<L>,
     config: Config,
     pub(crate) shape: Shape,
-    /// Pages below this number may matter, those from here on do not.
+    /// Only pages below this number may matter.
     pub(crate) watched_pages: u32,
     /// Sectors of partition tables.
     pub(crate) tables: Vec<Range<u64>>,
     pub(crate) volumes: Vec<Volume>,
     /// Partitions whose host trims.
     pub(crate) off: Vec<Range<u64>>,
-    /// The page being written, as it was before.
+    /// The page being written, with its old content.
     pub(crate) old: PageBuffer,
     pub(crate) buffer: PageBuffer,
     pub(crate) counters: DeadDataCounters,
 }
 
 impl<L: Layer + ?Sized> Watched<L> {
-    /// Watches `inner`, and looks at once for file systems that are already there.
+    /// Watches `inner`, and looks for existing file systems at once.
     ///
-    /// Nothing is ever watched if a page is not a whole number of sectors, or a sector not of 512,
-    /// 1024, 2048 or 4096 bytes.
+    /// Nothing is ever watched if the page size is not a multiple of the sector size, or if the
+    /// sector size is not 512, 1024, 2048 or 4096 bytes.
     pub fn new(inner: Box<L>, config: Config) -> Self {
         let is_possible = matches!(config.sector_size, 512 | 1024 | 2048 | 4096)
             && config.page_size >= config.sector_size
@@ -73,27 +74,27 @@ impl<L: Layer + ?Sized> Watched<L> {
         &self.inner
     }
 
-    /// The layer below, to drive it otherwise. What is written to it directly is not watched.
+    /// The layer below, for other uses. Direct writes to it are not watched.
     pub fn inner_mut(&mut self) -> &mut L {
         &mut self.inner
     }
 
-    /// The layer below, left to itself again.
+    /// Unwraps the layer below.
     pub fn into_inner(self) -> Box<L> {
         self.inner
     }
 
-    /// What it was made with.
+    /// The configuration.
     pub const fn config(&self) -> &Config {
         &self.config
     }
 
-    /// File systems watched now.
+    /// Number of file systems watched now.
     pub fn volumes(&self) -> usize {
         self.volumes.iter().filter(|volume| volume.is_watched()).count()
     }
 
-    /// Volumes, and what they need to look at the layer below.
+    /// The volumes, and access to the layer below.
     fn parts(&mut self, now: u64) -> (&mut Vec<Volume>, Sectors<'_, L>) {
         let sectors = Sectors {
             inner: &mut *self.inner,
@@ -105,7 +106,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         (&mut self.volumes, sectors)
     }
 
-    /// Reads the tables, and looks into every partition.
+    /// Reads the partition tables, and examines every partition.
     fn find_all(&mut self, now: u64) {
         let (config, off) = (self.config, core::mem::take(&mut self.off));
         let (volumes, mut sectors) = self.parts(now);
@@ -130,7 +131,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         self.watched_pages = self.shape.pages(&(0..end)).end;
     }
 
-    /// A table was written, with `data` if anybody knows them: nothing found before counts.
+    /// Starts over after a write to a partition table, with its `data` if they are known.
     fn start_over(&mut self, lpn: Lpn, data: Option<&[u8]>, now: u64) -> Result<(), FtlError> {
         let (volumes, mut sectors) = self.parts(now);
         for volume in volumes.iter_mut() {
@@ -173,7 +174,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         Ok(())
     }
 
-    /// A write that matters to the volume: its effect is known only by reading first.
+    /// Writes a page with metadata. Its effect depends on the old content, which is read first.
     fn write_records(
         &mut self,
         lpn: Lpn,
@@ -192,7 +193,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         self.records_written(lpn, page, known, is_old_known, now)
     }
 
-    /// The layer below has the page.
+    /// Handles metadata after the layer below has written the page.
     pub(crate) fn records_written(
         &mut self,
         lpn: Lpn,
@@ -220,7 +221,7 @@ impl<L: Layer + ?Sized> Watched<L> {
                 (Some(new), true) if is_old_known => {
                     volume.records_written(page, old.bytes(), new, config.guards, &mut sectors)?
                 }
-                // Nobody knows what was written, or what it replaced.
+                // The written content or the old content is unknown.
                 (_, true) => Verdict::Implausible,
             };
             if verdict == Verdict::Keep {
@@ -230,7 +231,7 @@ impl<L: Layer + ?Sized> Watched<L> {
             if verdict == Verdict::LookAgain {
                 sectors.buffer.hold(lpn, data.unwrap_or_default());
                 if volume.partition.start == 0 {
-                    // Its first sector is where a table of partitions would be.
+                    // A partition table may be in the first sector of the volume.
                     is_to_start_over = true;
                 } else {
                     volume.examine(&config, &mut sectors);
@@ -244,7 +245,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         Ok(())
     }
 
-    /// Whether a write changed a sector of the tables, given the page before and after.
+    /// Whether a write changed a sector of the partition tables, given the page before and after.
     fn changes_tables(&self, page: &Range<u64>, contents: Option<(&[u8], &[u8])>) -> bool {
         let size = self.shape.sector_size;
         let is_in_tables = |sector: &u64| self.tables.iter().any(|range| range.contains(sector));
@@ -258,7 +259,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         }
     }
 
-    /// The host trims: from now on it is left to say what is dead.
+    /// The host trims, so from now on inferences stop there.
     pub(crate) fn trimmed(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         let page = self.shape.of(lpn);
         let (volumes, mut sectors) = self.parts(now);

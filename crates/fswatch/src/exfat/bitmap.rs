@@ -1,4 +1,4 @@
-//! Where an exFAT volume's allocation bitmap is.
+//! Finds the allocation bitmap of an exFAT volume.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -8,31 +8,31 @@ use thermocline_ftl::Layer;
 
 use crate::sectors::{Sectors, le32, le64};
 
-/// The entry of the root directory for the bitmap, and an entry's length.
+/// Type of the bitmap's entry in the root directory, and the length of an entry.
 const BITMAP: u8 = 0x81;
 const ENTRY: usize = 32;
-/// Sectors of the root directory searched for that entry; all formatters put it among the first
-/// three entries.
+/// Number of sectors of the root directory searched for that entry. All formatters put it among the
+/// first three entries.
 const MAX_ROOT: u32 = 1024;
-/// Clusters of the bitmap followed in the FAT.
+/// Maximum number of the bitmap's clusters followed in the FAT.
 const MAX_BITMAP: u64 = 1 << 16;
 
-/// Where the bitmap is, and who says so.
+/// The location of the bitmap, and the entry that gives it.
 pub struct Bitmap {
-    /// The root directory up to its entry, by clusters.
+    /// The clusters of the root directory up to that entry.
     pub root: Vec<u32>,
-    /// The sector of the entry, where in it, and what it says.
+    /// The sector of the entry, its offset there, and its content.
     entry_sector: u64,
     entry_at: usize,
     entry: [u8; ENTRY],
     pub first: u32,
     pub clusters: u32,
-    /// Its sectors that hold bits of clusters.
+    /// The sectors with the bits of clusters.
     pub sectors: Range<u64>,
 }
 
 impl Bitmap {
-    /// Looks for it where the root directory says.
+    /// Searches the root directory for the bitmap.
     pub fn find<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> Option<Self> {
         let mut root = vec![layout.root];
         let mut left = MAX_ROOT;
@@ -59,8 +59,8 @@ impl Bitmap {
         }
     }
 
-    /// Follows the entry. A bitmap in pieces is refused: no formatter makes one, and Linux would not
-    /// read it either.
+    /// Follows the entry. A fragmented bitmap is refused: no formatter creates one, and Linux does
+    /// not read it either.
     fn check<L: Layer + ?Sized>(
         root: Vec<u32>,
         (entry_sector, entry_at, entry): (u64, usize, [u8; ENTRY]),
@@ -94,7 +94,7 @@ impl Bitmap {
         (self.first..self.first + self.clusters).contains(&cluster)
     }
 
-    /// Whether a sector of the root directory still names this bitmap, and no other.
+    /// Whether a sector of the root directory still names this bitmap and no other.
     pub fn is_told_by(&self, sector: u64, new: &[u8]) -> bool {
         let is_known = |at: usize| sector == self.entry_sector && at == self.entry_at;
         let entries = new.chunks_exact(ENTRY).enumerate();

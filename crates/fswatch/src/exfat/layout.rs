@@ -1,4 +1,4 @@
-//! What an exFAT volume looks like.
+//! The layout of an exFAT volume.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -7,14 +7,15 @@ use thermocline_ftl::Layer;
 
 use crate::sectors::{Sectors, is_signed, le32, le64};
 
-/// Sectors of a boot region, of which there are two.
+/// Sectors of a boot region. There are two.
 pub const BOOT_REGION: u64 = 12;
-/// Bytes of the boot sector that change in daily use: the volume's flags, and how full it is.
+/// Offsets in the boot sector that change in daily use: the volume's flags, and the percentage in
+/// use.
 const VOLATILE: [usize; 3] = [106, 107, 112];
 const BAD: u32 = 0xffff_fff7;
 pub const END: u32 = 0xffff_ffff;
 
-/// What the boot sector says, checked.
+/// The checked content of the boot sector.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub begin: u64,
@@ -26,13 +27,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Reads a boot sector; nothing if any field is not exFAT's, or reaches beyond the partition.
+    /// Parses a boot sector. `None` if a field is invalid for exFAT or exceeds the partition.
     pub fn read(sector: &[u8], partition: &Range<u64>, sector_size: usize) -> Option<Self> {
         let is_sane = is_signed(sector)
             && sector.starts_with(b"\xeb\x76\x90EXFAT   ")
             && sector[11..64].iter().all(|&byte| byte == 0)
             && sector[105] == 1
-            // One FAT and one bitmap: TexFAT has two of each, and takes them in turn.
+            // One FAT and one bitmap. TexFAT has two of each and alternates between them.
             && sector[110] == 1
             && sector[106] & 1 == 0
             && (9..=12).contains(&sector[108])
@@ -88,14 +89,14 @@ impl Layout {
         Some(le32(sector, (cluster % per_sector) as usize * 4))
     }
 
-    /// What decides whether this is a volume.
+    /// The sectors that decide whether this is a volume.
     pub fn decisive(&self) -> Vec<Range<u64>> {
         let boot = self.begin..self.begin + 2 * BOOT_REGION;
         vec![boot, self.fat.start..self.fat.start + 1, self.cluster(self.root)]
     }
 }
 
-/// Whether the main boot region is whole: its checksum fills its last sector.
+/// Whether the main boot region is intact: its checksum fills its last sector.
 pub fn is_whole<L: Layer + ?Sized>(begin: u64, sectors: &mut Sectors<'_, L>) -> bool {
     let mut sum = 0u32;
     for index in 0..BOOT_REGION - 1 {
@@ -114,7 +115,7 @@ pub fn is_first_of_fat(sector: &[u8]) -> bool {
     le32(sector, 0) | 0xff == END && sector[0] >= 0xf0 && le32(sector, 4) == END
 }
 
-/// Whether a boot sector differs only in what changes every day.
+/// Whether two boot sectors differ only in what changes in daily use.
 pub fn is_daily(old: &[u8], new: &[u8]) -> bool {
     let mut pairs = old.iter().zip(new).enumerate();
     new[106] & 1 == 0 && pairs.all(|(at, (a, b))| a == b || VOLATILE.contains(&at))

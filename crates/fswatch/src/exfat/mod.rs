@@ -1,11 +1,12 @@
-//! exFAT: its layout, and its allocation bitmap.
+//! exFAT: its layout and its allocation bitmap.
 //!
-//! There is one bitmap and no mirror, so the only guard is that a sector of the bitmap was written
-//! twice since the data. It keeps what a host that reorders writes has reused. What it cannot see is
-//! the directory: if power fails after a bitmap that frees a file's clusters and before the
-//! directory entry that forgets the file, the file is still there, and where FAT32's chain would
-//! have been gone its extent reads as zeros. The host wanted it deleted, or had it moved; the
-//! standard has hosts write the directory entry first (exFAT specification §8.1).
+//! There is one bitmap without a mirror, so the only guard is that a sector of the bitmap was
+//! written twice since the data. That protects clusters that a host with reordered writes has
+//! reused. It does not cover the directory. Power may fail after the bitmap that frees a file's
+//! clusters and before the directory entry that removes the file. Then the file still exists, and
+//! its extent reads as zeros, where on FAT32 its chain would have been gone. The host wanted it
+//! deleted or moved; the standard requires the directory entry to be written first (exFAT
+//! specification §8.1).
 
 mod bitmap;
 mod layout;
@@ -26,7 +27,7 @@ use crate::{
 use bitmap::Bitmap;
 use layout::{BOOT_REGION, is_daily, is_first_of_fat, is_whole};
 
-/// A volume that is watched.
+/// A watched volume.
 pub(crate) struct ExFat {
     layout: Layout,
     bitmap: Bitmap,
@@ -34,7 +35,7 @@ pub(crate) struct ExFat {
 }
 
 impl ExFat {
-    /// Looks for a volume at the beginning of a partition.
+    /// Looks for a volume at the start of a partition.
     pub fn recognise<L: Layer + ?Sized>(
         partition: &Range<u64>,
         sectors: &mut Sectors<'_, L>,
@@ -52,7 +53,7 @@ impl ExFat {
         Found::Complete(Self { layout, bitmap, clusters })
     }
 
-    /// Where to look again, should it be let go.
+    /// The sectors that may make it a volume again after it is released.
     pub fn decisive(&self) -> Vec<Range<u64>> {
         self.layout.decisive()
     }
@@ -65,7 +66,7 @@ impl ExFat {
         self.clusters.memory() + self.bitmap.root.capacity() * size_of::<u32>()
     }
 
-    /// Whether any of `sectors` describes the others.
+    /// Whether any of `sectors` is metadata.
     #[inline]
     pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
         overlap(sectors, &(self.layout.begin..self.layout.heap))
@@ -73,8 +74,7 @@ impl ExFat {
             || self.bitmap.root.iter().any(|&c| overlap(sectors, &self.layout.cluster(c)))
     }
 
-    /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
-    /// and the guard is informed.
+    /// A sector of the volume was written. Applies its allocations at once, and informs the guard.
     pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -105,8 +105,9 @@ impl ExFat {
         Ok(if tells_the_same { Verdict::Keep } else { Verdict::LookAgain })
     }
 
-    /// A sector of the FAT was written. It does not show which clusters are free: a file in one piece is not in
-    /// it. But it links the root directory, and strange entries are somebody else's.
+    /// Checks a written sector of the FAT. It does not show which clusters are free, because
+    /// contiguous files are not in it. But it links the root directory, and invalid entries
+    /// indicate another owner.
     fn fat_written(&self, index: u64, old: &[u8], new: &[u8]) -> Verdict {
         if index == 0 && !is_first_of_fat(new) {
             return Verdict::Implausible;
@@ -114,7 +115,7 @@ impl ExFat {
         let first = index * (new.len() as u64 / 4);
         let skipped = if index == 0 { 2 } else { 0 };
         let pairs = old.chunks_exact(4).zip(new.chunks_exact(4));
-        // Entries of no chain may be anything since before the volume was made.
+        // Entries outside chains may be older than the volume.
         let changed = (first..).zip(pairs).skip(skipped).filter(|(_, (a, b))| a != b);
         for (cluster, (_, after)) in changed {
             let after = le32(after, 0);
@@ -122,7 +123,7 @@ impl ExFat {
                 return Verdict::Implausible;
             }
             let Ok(cluster) = u32::try_from(cluster) else { continue };
-            // The root directory may grow behind the part that is watched.
+            // The root directory may grow beyond the watched part.
             let is_tail = self.bitmap.root.last() == Some(&cluster) && after != 0;
             let is_link = self.bitmap.root.contains(&cluster) || self.bitmap.holds(cluster);
             if is_link && !is_tail {
@@ -132,7 +133,7 @@ impl ExFat {
         Verdict::Keep
     }
 
-    /// A sector of the bitmap was written: ones are clusters in use.
+    /// A sector of the bitmap was written. Ones are clusters in use.
     fn bitmap_written<L: Layer + ?Sized>(
         &mut self,
         index: u64,
@@ -141,7 +142,8 @@ impl ExFat {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<Verdict, FtlError> {
         let numbers = self.clusters_of(index, new.len());
-        // The bitmap's own clusters and the root directory's are in use as long as there is a volume.
+        // The clusters of the bitmap and of the root directory are in use as long as the volume
+        // exists.
         let here = numbers.start + 2..numbers.end + 2;
         let own = self.bitmap.first.max(here.start)
             ..(self.bitmap.first + self.bitmap.clusters).min(here.end);
@@ -160,7 +162,8 @@ impl ExFat {
         Ok(Verdict::Keep)
     }
 
-    /// That sector again, when the whole page was looked at: zeros that were ones are freed.
+    /// Applies the frees in the same sector, after the whole page was checked: zeros that were
+    /// ones.
     pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -183,7 +186,7 @@ impl ExFat {
         Ok(())
     }
 
-    /// The clusters, counted from 0, that a sector of the bitmap describes.
+    /// The clusters, counted from 0, of a sector of the bitmap.
     fn clusters_of(&self, index: u64, sector_size: usize) -> Range<u32> {
         let bits = sector_size as u64 * 8;
         let count = u64::from(self.clusters.count());

@@ -1,4 +1,4 @@
-//! What a FAT12, FAT16 or FAT32 volume looks like.
+//! The layout of a FAT12, FAT16 or FAT32 volume.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -7,24 +7,25 @@ use thermocline_ftl::Layer;
 
 use crate::sectors::{Sectors, is_signed, le16, le32};
 
-/// More entries than that, with any slack behind them, are not a table.
+/// Maximum number of entries in a table, including any slack behind them.
 const MOST_ENTRIES: u64 = 1 << 29;
-/// No medium has a smaller number.
+/// Lowest valid media descriptor.
 const FEWEST_MEDIA: u8 = 0xf0;
 
-/// How wide an entry of the table is.
+/// Width of a table entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// Two entries in three bytes: FAT12.
     Twelve,
     /// FAT16.
     Sixteen,
-    /// FAT32. The upper four bits belong to nobody.
+    /// FAT32. The upper four bits are reserved.
     ThirtyTwo,
 }
 
 impl Width {
-    /// By the number of clusters alone: what the volume calls itself is of no account.
+    /// The width, which depends on the number of clusters alone. The volume's own name for its type
+    /// is ignored.
     const fn of(clusters: u64) -> Option<Self> {
         match clusters {
             1..4085 => Some(Self::Twelve),
@@ -42,7 +43,7 @@ impl Width {
         }
     }
 
-    /// The bits that count.
+    /// The significant bits.
     const fn mask(self) -> u32 {
         match self {
             Self::Twelve => 0xfff,
@@ -51,12 +52,12 @@ impl Width {
         }
     }
 
-    /// Of a cluster that cannot be used; greater ones end a chain.
+    /// The value of a bad cluster. Greater ones end a chain.
     pub const fn bad(self) -> u32 {
         self.mask() - 8
     }
 
-    /// Bits of the second entry that say whether the volume was left in order.
+    /// Bits of the second entry that say whether the volume was unmounted cleanly.
     const fn orderly(self) -> u32 {
         match self {
             Self::Twelve => 0,
@@ -65,13 +66,13 @@ impl Width {
         }
     }
 
-    /// The byte of the boot sector that says the same to others.
+    /// Offset of the byte in the boot sector with the same information.
     const fn state(self) -> usize {
         if matches!(self, Self::ThirtyTwo) { 65 } else { 37 }
     }
 
-    /// The entries that lie in a sector of the table as a whole. Of FAT12's some begin in one sector and end in the
-    /// next: of these nothing is believed, and their clusters are never dead.
+    /// The entries that are completely in one sector of the table. Some of FAT12's entries begin in
+    /// one sector and end in the next. Those are ignored, so their clusters are never dead.
     pub fn entries_in(self, index: u32, sector_size: usize) -> Range<u32> {
         let bits = sector_size as u64 * 8;
         let (first, end) = (u64::from(index) * bits, (u64::from(index) + 1) * bits);
@@ -79,7 +80,7 @@ impl Width {
         first.div_ceil(width) as u32..(end / width) as u32
     }
 
-    /// These entries of a sector of the table, by their numbers.
+    /// These entries of a sector of the table, with their numbers.
     pub fn entries(self, index: u32, sector: &[u8]) -> impl Iterator<Item = (u32, u32)> {
         let begins = u64::from(index) * sector.len() as u64 * 8;
         self.entries_in(index, sector.len()).map(move |number| {
@@ -94,31 +95,32 @@ impl Width {
     }
 }
 
-/// What the boot sector says, checked.
+/// The checked content of the boot sector.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub begin: u64,
     pub reserved: u32,
     table_sectors: u32,
     copies: u32,
-    /// The only copy that counts, if they are not kept alike.
+    /// The only copy in use, if the copies are not mirrored.
     active: Option<u32>,
     /// Sectors of a cluster, as a power of two.
     pub cluster_shift: u32,
     pub clusters: u32,
     pub width: Width,
-    /// Sectors between the tables and the clusters: the root directory, where it has a place of its own.
+    /// Sectors between the tables and the clusters: the fixed root directory, if there is one.
     root_sectors: u32,
-    /// The cluster where the root directory begins, where it has none.
+    /// The first cluster of the root directory, if it is not fixed.
     pub root: Option<u32>,
     media: u8,
-    /// The FSInfo sector, and the copy of the boot sector, counted from the first: FAT32's.
+    /// The FSInfo sector and the backup of the boot sector, counted from the first sector; FAT32
+    /// only.
     pub information: Option<u32>,
     backup: u32,
 }
 
 impl Layout {
-    /// Reads a boot sector; nothing if any field is not FAT's, or reaches beyond the partition.
+    /// Parses a boot sector. `None` if a field is invalid for FAT or exceeds the partition.
     pub fn read(
         sector: &[u8],
         partition: &Range<u64>,
@@ -138,7 +140,7 @@ impl Layout {
         let (root_entries, short_table) = (le16(sector, 17), le16(sector, 22));
         let is_wide = root_entries == 0 && le16(sector, 19) == 0 && short_table == 0;
         let root_bytes = u32::from(root_entries) * 32;
-        // With fewer signs of what it is, a volume of the older kinds must have all that it may have.
+        // The older kinds have fewer signs, so such a volume must have all of the optional ones.
         let is_kind = match is_wide {
             true => le16(sector, 42) == 0,
             false => {
@@ -210,7 +212,7 @@ impl Layout {
         self.table(self.copies).start + u64::from(self.root_sectors)
     }
 
-    /// The copies that must agree: the others are nobody's.
+    /// The copies that must agree. Others are unused.
     pub fn kept(&self) -> Range<u32> {
         self.active.map_or(0..self.copies, |active| active..active + 1)
     }
@@ -223,7 +225,7 @@ impl Layout {
         })
     }
 
-    /// Whether a sector of the table can be this volume's; `index` counts from the table's first.
+    /// Whether a sector may belong to this volume's table; `index` counts from the table's first.
     pub fn is_plausible(&self, index: u32, sector: &[u8]) -> bool {
         let (bad, of_files) = (self.width.bad(), 2..self.clusters + 2);
         (index != 0 || self.is_first_of_table(sector))
@@ -238,8 +240,8 @@ impl Layout {
             && entries.next().is_some_and(|second| second | width.orderly() > width.bad())
     }
 
-    /// Whether a boot sector changed in no more than the byte that says whether the volume is mounted:
-    /// many hosts set it at the first write and clear it at the last.
+    /// Whether a boot sector changed in at most the byte that says whether the volume is mounted.
+    /// Many hosts set it at the first write and clear it at the last.
     pub fn is_daily(&self, old: &[u8], new: &[u8]) -> bool {
         let state = self.width.state();
         old.len() == new.len()
@@ -247,7 +249,8 @@ impl Layout {
             && old[state + 1..] == new[state + 1..]
     }
 
-    /// What decides whether this is a volume: the reserved sectors, and the first of each table.
+    /// The sectors that decide whether this is a volume: the reserved ones, and the first of each
+    /// table.
     pub fn decisive(&self) -> Vec<Range<u64>> {
         let mut all = vec![self.reserved()];
         all.extend((0..self.copies).map(|copy| {
@@ -265,10 +268,10 @@ pub fn is_information(sector: &[u8]) -> bool {
         && le32(sector, 508) == 0xaa55_0000
 }
 
-/// Whether the backup of the boot sector, where one is named, describes this volume. What clears
-/// the way for another file system leaves the first sector alone, but not this one.
+/// Whether the backup of the boot sector, if there is one, describes this volume. Tools that
+/// prepare a partition for another file system leave the first sector alone, but not the backup.
 pub fn has_its_backup<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
-    // From the size of a sector to the length of the table, and from the flags to the root.
+    // From the sector size to the length of the table, and from the flags to the root directory.
     const FIELDS: [Range<usize>; 2] = [11..40, 42..48];
     if !(1..layout.reserved).contains(&layout.backup) {
         return true;
@@ -282,9 +285,9 @@ pub fn has_its_backup<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<
     })
 }
 
-/// Whether another file system, or a volume manager, left its mark before the clusters: their tools leave the first
-/// sector alone, and it still looks like FAT. In the table of a volume with few reserved sectors an entry may look
-/// like a mark; that volume is not watched.
+/// Whether another file system or a volume manager left its magic number before the clusters. Such
+/// tools leave the first sector alone, so it still looks like FAT. With few reserved sectors a
+/// table entry may look like a magic number; such a volume is not watched.
 pub fn is_foreign<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, L>) -> bool {
     let size = sectors.shape.sector_size as u64;
     let before = layout.begin..layout.heap().min(layout.begin + MARKED.div_ceil(size));
@@ -294,10 +297,11 @@ pub fn is_foreign<L: Layer + ?Sized>(layout: &Layout, sectors: &mut Sectors<'_, 
     })
 }
 
-/// Bytes of a partition in which marks are.
+/// Bytes of a partition that may contain magic numbers.
 const MARKED: u64 = 4100;
 
-/// Whether a sector of a partition, counted from its first, has the mark of another file system or a volume manager.
+/// Whether a sector of a partition, counted from its first, has the magic number of another file
+/// system or a volume manager.
 pub fn is_marked(index: u64, sector: &[u8]) -> bool {
     const MARKS: [(u64, &[u8]); 8] = [
         (1080, &[0x53, 0xef]),             // ext2, ext3, ext4

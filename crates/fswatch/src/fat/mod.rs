@@ -1,4 +1,4 @@
-//! FAT12, FAT16 and FAT32: their layout, and their tables.
+//! FAT12, FAT16 and FAT32: their layout and their tables.
 
 mod layout;
 
@@ -17,14 +17,14 @@ use crate::{
 };
 use layout::{has_its_backup, is_foreign, is_information, is_marked};
 
-/// A volume that is watched.
+/// A watched volume.
 pub(crate) struct Fat {
     layout: Layout,
     clusters: Clusters,
 }
 
 impl Fat {
-    /// Looks for a volume at the beginning of a partition.
+    /// Looks for a volume at the start of a partition.
     pub fn recognise<L: Layer + ?Sized>(
         partition: &Range<u64>,
         small_media: bool,
@@ -52,7 +52,7 @@ impl Fat {
         Found::Complete(Self { layout, clusters })
     }
 
-    /// Where to look again, should it be let go.
+    /// The sectors that may make it a volume again after it is released.
     pub fn decisive(&self) -> Vec<Range<u64>> {
         self.layout.decisive()
     }
@@ -65,14 +65,13 @@ impl Fat {
         self.clusters.memory()
     }
 
-    /// Whether any of `sectors` describes the others.
+    /// Whether any of `sectors` is metadata.
     #[inline]
     pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
         overlap(sectors, &(self.layout.begin..self.clusters.heap().start))
     }
 
-    /// A sector of the volume was written: what it says of clusters in use is taken from it at once,
-    /// and the guards are informed.
+    /// A sector of the volume was written. Applies its allocations at once, and informs the guards.
     pub fn written<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -108,7 +107,7 @@ impl Fat {
         Ok(Verdict::Keep)
     }
 
-    /// That sector again, when the whole page was looked at: what it says is free.
+    /// Applies the frees in the same sector, after the whole page was checked.
     pub fn freed<L: Layer + ?Sized>(
         &mut self,
         sector: u64,
@@ -118,7 +117,7 @@ impl Fat {
         sectors: &mut Sectors<'_, L>,
     ) -> Result<(), FtlError> {
         let Some((copy, index)) = self.place(sector, guards) else { return Ok(()) };
-        // Few writes of the table free anything, and only then must the other copy be read.
+        // Few writes of the table free anything, and only those need to read the other copy.
         let mut is_agreed = !guards.mirror;
         let width = self.layout.width;
         let before = width.entries(index, old).map(|(_, entry)| entry);
@@ -135,7 +134,8 @@ impl Fat {
         Ok(())
     }
 
-    /// Which copy of the table a sector belongs to, of those that are looked at, and where in it.
+    /// The copy of the table that a sector belongs to, among those that are read, and its index
+    /// there.
     fn place(&self, sector: u64, guards: Guards) -> Option<(u32, u32)> {
         let mut watched = self.layout.kept();
         if !guards.mirror {
@@ -146,12 +146,12 @@ impl Fat {
         Some((copy, index))
     }
 
-    /// Whether a number is that of a cluster that a file may have.
+    /// Whether a number is that of a cluster that may belong to a file.
     fn is_ordinary(&self, cluster: u32) -> bool {
         (2..self.clusters.count() + 2).contains(&cluster) && Some(cluster) != self.layout.root
     }
 
-    /// Whether a cluster whose entry is zero now was in use until now, or is in doubt.
+    /// Whether a cluster whose entry is now zero was in use until now, or is suspect.
     fn is_freed(&self, cluster: u32, before: u32) -> bool {
         (before != 0 && before != self.layout.width.bad()) || self.clusters.is_suspect(cluster - 2)
     }

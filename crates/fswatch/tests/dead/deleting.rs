@@ -6,7 +6,7 @@ use crate::{
     tables_image::mbr,
 };
 
-/// A host without any cunning: it writes what it is given, in that order.
+/// A simple host that writes sectors in the given order.
 struct Plain {
     disk: Disk,
     fat: Fat,
@@ -84,7 +84,7 @@ fn narrow_entries_are_read_and_one_that_lies_in_two_sectors_is_never_believed() 
 #[test]
 fn a_deleted_file_is_dead_when_both_copies_say_so() {
     for (per_cluster, per_page) in [(1, 1), (4, 1), (8, 8), (64, 8), (8, 4)] {
-        // Aligned, so that pages do not reach over a cluster's ends.
+        // Aligned, so that pages do not cross the ends of clusters.
         let mut fat = Fat::new(64, 300, per_cluster);
         fat.reserved += (64 - (fat.heap() % 64) as u16) % 64;
         let mut host = Plain::new(fat, per_page, Drops::AtOnce);
@@ -104,14 +104,15 @@ fn a_page_is_dead_when_all_of_its_clusters_are() {
     let mut fat = Fat::new(64, 300, 2);
     fat.reserved += (64 - (fat.heap() % 64) as u16) % 64;
     let mut host = Plain::new(fat, 8, Drops::AtOnce);
-    // Clusters 6 to 9 are a page.
+    // Clusters 6 to 9 form a page.
     host.create(&[6, 7, 8, 9]);
     for (freed, marked) in [(7, 0), (9, 0), (6, 0), (8, 8)] {
         host.free(&[freed]);
         host.flush_table(0);
         assert_eq!(host.disk.dead().sectors_marked, marked, "after cluster {freed}");
     }
-    // One of them is used again: the page with the remains of the others lives, and dies with it.
+    // One of them is reused. The page with the remains of the others becomes valid, and dies with
+    // it.
     host.create(&[7]);
     host.free(&[7]);
     host.flush_table(0);
@@ -142,13 +143,13 @@ fn a_cluster_in_use_again_is_revived() {
     host.free(&[10, 11]);
     host.flush_table(0);
     assert_eq!(host.disk.layer.inner().marked(), 8);
-    // Undelete: the table says it is in use, and nobody wrote the data again.
+    // Undelete: the table says that the cluster is in use, and the data were not written again.
     host.chain(&[11]);
     host.write_copy(0, 0);
     assert_eq!(host.disk.layer.inner().marked(), 4, "one copy is enough to revive");
     assert_eq!(host.disk.dead().sectors_revived, 4);
     assert!(host.reads(11));
-    // A write alone revives what it writes, and no more.
+    // A write alone revives only what it writes.
     let first = host.fat.cluster(10).start;
     host.disk.write(first, &stamp(first, 1));
     assert_eq!(host.disk.layer.inner().marked(), 3);
@@ -200,7 +201,7 @@ fn the_root_directory_and_bad_clusters_never_die() {
 
 #[test]
 fn a_free_cluster_that_stays_free_is_not_touched() {
-    // Somebody keeps something in clusters that no file owns: nothing was freed.
+    // Data in clusters that no file owns: nothing was freed.
     let mut host = Plain::new(Fat::new(64, 300, 1), 1, Drops::AtOnce);
     host.write_data(50);
     for used in 10..20 {

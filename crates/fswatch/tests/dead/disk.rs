@@ -1,4 +1,4 @@
-//! A layer that is an array, and the sectors of a disk on top of it.
+//! A layer that is an array, and a disk of sectors on top of it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,15 +14,15 @@ pub const SECTOR: usize = 512;
 
 pub type Sector = [u8; SECTOR];
 
-/// When a page that was marked is gone.
+/// When a marked page is dropped.
 pub enum Drops {
     AtOnce,
     Never,
-    /// Half of them at once, the others at a later mark, and those may be revived before.
+    /// Half of the pages at once, the others at a later mark; those may be revived before.
     Sometimes(Draws),
 }
 
-/// An array of pages, which forgets those that are marked.
+/// An array of pages that drops marked ones.
 pub struct Model {
     pages: HashMap<u32, Box<[u8]>>,
     marked: BTreeSet<u32>,
@@ -30,12 +30,12 @@ pub struct Model {
     drops: Drops,
     counters: Counters,
     chip: (),
-    /// What was in the pages dropped.
+    /// The contents of dropped pages.
     pub dropped: Vec<(u32, Box<[u8]>)>,
-    /// Every call that the wrapper passed on, or made.
+    /// All calls that reached the layer.
     pub calls: Vec<(char, u32)>,
     pub keeps_calls: bool,
-    /// The next write is refused.
+    /// The next write fails.
     pub fails: bool,
 }
 
@@ -190,7 +190,7 @@ impl Layer for Model {
     }
 }
 
-/// A disk as a host sees it: sectors, read and written one by one.
+/// A disk as the host sees it: sectors, read and written singly.
 pub struct Disk {
     pub layer: Watched<Model>,
     per_page: usize,
@@ -198,7 +198,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// An empty disk of `sectors` in pages of `per_page` sectors, that drops pages at once.
+    /// An empty disk of `sectors` in pages of `per_page` sectors that drops marked pages at once.
     pub fn new(sectors: u64, per_page: usize) -> Self {
         Self::with(sectors, per_page, Drops::AtOnce, |_| {})
     }
@@ -216,7 +216,7 @@ impl Disk {
         Self { layer: Watched::new(Box::new(Model::new(pages, drops)), config), per_page, now: 0 }
     }
 
-    /// Cuts the power: what is on the medium stays, what the watcher knew does not.
+    /// Cuts the power. The medium keeps its content; the watcher's state is lost.
     pub fn power_cycle(self) -> Self {
         let config = *self.layer.config();
         let mut model = self.layer.into_inner();
@@ -272,7 +272,7 @@ impl Disk {
     }
 }
 
-/// A sector that no other sector is like.
+/// A sector with unique content.
 pub fn stamp(a: u64, b: u64) -> Sector {
     let mut draws = Draws(a.wrapping_mul(0x9e37) ^ b.rotate_left(40) ^ 0x5ec7);
     let mut sector = [0; SECTOR];

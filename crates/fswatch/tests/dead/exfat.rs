@@ -13,7 +13,7 @@ fn image() -> ExFatImage {
     ExFatImage::new(64, 4900, 8)
 }
 
-/// Bytes of a sector of the image that are changed before it is written.
+/// Number of volumes found in an image with some bytes changed before it is written.
 fn found_with(image: &ExFatImage, change: impl FnOnce(&mut Vec<(u64, Sector)>)) -> usize {
     let mut disk = Disk::new(DEVICE, 1);
     disk.write(0, &mbr(&[(0x07, image.begin, image.total() - image.begin)]));
@@ -31,7 +31,7 @@ fn at(image: &mut [(u64, Sector)], sector: u64) -> &mut Sector {
     &mut found.expect("a written sector").1
 }
 
-/// A host that writes what it is given.
+/// A simple host that writes sectors in the given order.
 struct Plain {
     disk: Disk,
     image: ExFatImage,
@@ -108,7 +108,7 @@ fn every_record_must_fit() {
         let count = found_with(&image, |sectors| change(at(sectors, image.begin + sector)));
         assert_eq!(count, 0, "{what}");
     }
-    // Fields of the boot sector under a checksum that is right.
+    // Changed fields of the boot sector, with a correct checksum.
     let with = |what: &str, expected: usize, change: fn(&mut ExFatImage)| {
         let mut changed = image;
         change(&mut changed);
@@ -135,7 +135,7 @@ fn the_bitmap_is_found_in_any_cluster_of_the_root_directory() {
         sectors.insert(sectors.len() - 24, (first + 16, image.root_sector()));
     };
     assert_eq!(found_with(&image, moved), 1);
-    // Its chain leads back to its beginning.
+    // A chain that leads back to its start.
     let looped = |sectors: &mut Vec<(u64, Sector)>| {
         moved(sectors);
         sectors.retain(|(sector, _)| *sector != first + 16);
@@ -158,7 +158,7 @@ fn freed_clusters_are_dead_at_the_second_write_of_the_bitmap() {
         host.set(&[4890], false);
         assert_eq!(host.disk.dead().sectors_marked, 4 * 8);
         assert_eq!(host.disk.dropped(), 4 * 8);
-        // Data younger than the last bitmap wait for one more.
+        // Data younger than the last bitmap need one more write of it.
         host.fill(&[30]);
         host.write_data(30);
         host.set(&[30], false);
@@ -242,7 +242,7 @@ fn whatever_no_exfat_writes_ends_the_watch_and_revives() {
         host.disk.write(sector, &content);
         assert_eq!(host.disk.dead().disarmed, 1, "{what}");
         assert_eq!(host.disk.layer.inner().marked(), 0, "{what}");
-        // What was written between the regions tells nothing about the volume: it is looked at again.
+        // Writes between the regions do not change the volume, so it is found again.
         assert_eq!(host.disk.is_watched(), what.starts_with("between"), "{what}");
     }
 }

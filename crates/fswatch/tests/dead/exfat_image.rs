@@ -1,19 +1,19 @@
-//! exFAT written by hand, from Microsoft's specification: boot regions, FAT, bitmap, root directory.
+//! exFAT images built from Microsoft's specification: boot regions, FAT, bitmap, root directory.
 
 use crate::disk::{SECTOR, Sector};
 
 const END: u32 = 0xffff_ffff;
 
-/// A volume's layout; sectors are the device's.
+/// A volume's layout, in sectors of the device.
 #[derive(Clone, Copy, Debug)]
 pub struct ExFatImage {
     pub begin: u64,
     pub clusters: u32,
     pub per_cluster: u8,
-    /// Clusters the root directory begins with.
+    /// Number of initial clusters of the root directory.
     pub root_clusters: u32,
     pub fats: u8,
-    /// The size of a sector by the boot sector, as a power of two.
+    /// The sector size in the boot sector, as a power of two.
     pub sector_shift: u8,
 }
 
@@ -30,7 +30,7 @@ impl ExFatImage {
         (self.clusters + 2).div_ceil(128)
     }
 
-    /// On a multiple of 64 sectors, as formatters for flash have it.
+    /// At a multiple of 64 sectors, as formatters for flash choose it.
     pub fn heap(&self) -> u64 {
         self.begin + (24 + u64::from(self.fat_sectors())).next_multiple_of(64)
     }
@@ -53,7 +53,8 @@ impl ExFatImage {
         self.bitmap_sectors().div_ceil(u32::from(self.per_cluster))
     }
 
-    /// The bitmap has the first clusters, the up-case table the next one, and then comes the root.
+    /// The bitmap has the first clusters, the up-case table the next one. The root directory
+    /// follows.
     pub fn root(&self) -> u32 {
         2 + self.bitmap_clusters() + 1
     }

@@ -1,11 +1,11 @@
-//! FAT written by hand, so that a test can put any number where it wants.
+//! FAT images built by hand, so that a test can set any field.
 
 use crate::disk::{SECTOR, Sector};
 
-/// Ends a chain, in as many bits as an entry has.
+/// Ends a chain, truncated to the width of an entry.
 pub const END: u32 = 0x0fff_ffff;
 
-/// A volume's layout; sectors are the device's.
+/// A volume's layout, in sectors of the device.
 #[derive(Clone, Copy, Debug)]
 pub struct Fat {
     pub begin: u64,
@@ -21,7 +21,7 @@ pub struct Fat {
 }
 
 impl Fat {
-    /// Two copies of a table just long enough.
+    /// Two copies of a table of minimum length.
     pub fn new(begin: u64, clusters: u32, per_cluster: u8) -> Self {
         Self {
             begin,
@@ -36,14 +36,14 @@ impl Fat {
         }
     }
 
-    /// The same with entries of 12 or 16 bits, and a root directory of 512 entries in a place of its own.
+    /// A volume with entries of 12 or 16 bits, and a fixed root directory of 512 entries.
     pub fn narrow(begin: u64, clusters: u32, per_cluster: u8, bits: u32) -> Self {
         let table_sectors = ((clusters + 2) * bits).div_ceil(8 * SECTOR as u32);
         let fat = Self::new(begin, clusters, per_cluster);
         Self { reserved: 1, table_sectors, root: 0, bits, ..fat }
     }
 
-    /// The first cluster that a file may have.
+    /// The first cluster that may belong to a file.
     pub fn first_free(&self) -> u32 {
         self.root.max(1) + 1
     }
@@ -52,7 +52,7 @@ impl Fat {
         if self.bits == 32 { 0 } else { 512 * 32 / SECTOR as u64 }
     }
 
-    /// The sectors of the table in which a cluster's entry is, in its first copy.
+    /// The sectors of the table's first copy that contain a cluster's entry.
     pub fn described(&self, cluster: u32) -> std::ops::RangeInclusive<u32> {
         let (first, bits) = (cluster * self.bits, 8 * SECTOR as u32);
         first / bits..=(first + self.bits - 1) / bits
@@ -112,7 +112,7 @@ impl Fat {
         s
     }
 
-    /// A sector of the table, of the volume's entries in order.
+    /// A sector of the table with the volume's entries in order.
     pub fn table_sector(&self, entries: &[u32], index: u32) -> Sector {
         let mut s = [0; SECTOR];
         let begins = index * 8 * SECTOR as u32;

@@ -1,4 +1,4 @@
-//! What watching costs: memory and reads, on a card of the thesis' size and on a large one.
+//! The cost of watching, in memory and reads, on a card of the thesis' size and on a large one.
 
 use thermocline_ftl::DeadDataCounters;
 
@@ -9,8 +9,8 @@ use crate::{
     tables_image::mbr,
 };
 
-/// Creates a file of as many clusters as a sector of the table describes, deletes it, and says what
-/// each of the two cost.
+/// Creates a file of as many clusters as a sector of the table describes and deletes it. Returns
+/// the cost of each.
 fn create_and_delete(disk: &mut Disk, fat: &Fat) -> [DeadDataCounters; 2] {
     let clusters = 128..256;
     let mut entries = fat.empty();
@@ -28,7 +28,7 @@ fn create_and_delete(disk: &mut Disk, fat: &Fat) -> [DeadDataCounters; 2] {
 
 #[test]
 fn a_cluster_costs_a_byte_and_a_write_of_the_table_a_read_or_two() {
-    // 64 MiB with the smallest clusters there are, and 32 GB with those that cards have.
+    // 64 MiB with the smallest clusters, and 32 GB with the usual clusters of cards.
     for (megabytes, clusters, per_cluster) in [(64, 128_900, 1), (32_000, 975_000, 64)] {
         let fat = Fat::new(64, clusters, per_cluster);
         let sectors = fat.begin + fat.total();

@@ -1,4 +1,4 @@
-//! File systems are found behind every kind of table, and only where everything fits.
+//! File systems are found behind every kind of table, and only if everything is consistent.
 
 use crate::{
     disk::{Disk, SECTOR, Sector},
@@ -8,7 +8,7 @@ use crate::{
 
 const DEVICE: u64 = 16_384;
 
-/// Volumes found at power-up on a disk with these sectors.
+/// Number of volumes found at power-up on a disk with these sectors.
 fn found(image: &[(u64, Sector)]) -> usize {
     found_in_pages_of(1, image)
 }
@@ -22,7 +22,7 @@ fn found_in_pages_of(per_page: usize, image: &[(u64, Sector)]) -> usize {
     while_written
 }
 
-/// A volume at 64 behind an MBR, one sector of which is changed.
+/// Number of volumes found on a disk with a volume at 64 behind an MBR, with one sector changed.
 fn found_with(fat: &Fat, sector: u64, change: impl FnOnce(&mut Sector)) -> usize {
     let mut image = vec![(0, mbr(&[(0x0c, fat.begin, fat.total())]))];
     image.extend(fat.format());
@@ -67,7 +67,7 @@ fn a_volume_is_found_behind_each_kind_of_table() {
 
 #[test]
 fn logical_partitions_are_found_along_their_chain() {
-    // The n-th link stands 1000 n into the container, and its volume 8 behind it.
+    // The n-th link is at 1000 n in the container, and its volume 8 behind it.
     let chain = |links: u64| {
         let mut image = vec![(0, mbr(&[(0x0f, 100, 16_000)]))];
         for link in 0..links {
@@ -85,7 +85,7 @@ fn logical_partitions_are_found_along_their_chain() {
     assert_eq!(found(&chain(7)), 7);
     assert_eq!(found(&chain(16)), 16);
     assert_eq!(found(&chain(17)), 0, "longer than anybody makes them");
-    // A chain that bites its own tail ends.
+    // A cyclic chain ends.
     let mut image = chain(2);
     image.push((900, mbr(&[(0x0b, 8, 500), (0x05, 800, 800)])));
     assert_eq!(found(&image), 0);
@@ -159,7 +159,7 @@ fn every_field_of_the_boot_sector_must_fit() {
     for at in [0, 484, 510] {
         assert_eq!(found_with(&fat, fat.begin + 1, |s| s[at] ^= 1), 0, "FSInfo, byte {at}");
     }
-    // The backup is the first of what mke2fs clears and FAT32 needs.
+    // The backup is the first sector that mke2fs clears and FAT32 needs.
     for at in [510, 13, 14, 36, 44] {
         assert_eq!(found_with(&fat, fat.begin + 6, |s| s[at] ^= 1), 0, "backup, byte {at}");
     }
@@ -228,7 +228,7 @@ fn the_boot_sectors_of_other_file_systems_are_ignored() {
         assert_eq!(found(&image), 0, "{what}");
         assert_eq!(found(&[(0, sector)]), 0, "{what} without a table");
     }
-    // ext4 leaves the first two sectors alone, and what was there before may be FAT32.
+    // ext4 leaves the first two sectors alone, so an old FAT32 boot sector may remain.
     for (at, mark) in [
         (1080, &b"\x53\xef"[..]),
         (1024, b"\x10\x20\xf5\xf2"),
@@ -240,7 +240,7 @@ fn the_boot_sectors_of_other_file_systems_are_ignored() {
         image.push((0, mbr(&[(0x0c, 64, 8000)])));
         let mut sector = [0; SECTOR];
         sector[at % SECTOR..at % SECTOR + mark.len()].copy_from_slice(mark);
-        // The boot sector's backup is not looked at, so it may be written over.
+        // The backup of the boot sector is not examined, so it may be overwritten.
         image.push((64 + (at / SECTOR) as u64, sector));
         assert_eq!(found(&image), 0, "mark at byte {at}");
     }

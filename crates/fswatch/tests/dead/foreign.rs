@@ -1,4 +1,4 @@
-//! Others write where FAT32 was: nothing of theirs is lost.
+//! Other software writes where FAT32 was: none of its data are lost.
 
 use thermocline_fswatch::Guards;
 
@@ -10,8 +10,8 @@ use crate::{
     tables_image::mbr,
 };
 
-/// A volume in daily use: every sector of the table has been written several times, and most of its
-/// clusters belong to files.
+/// A volume in daily use: every sector of the table was written several times, and most clusters
+/// belong to files.
 fn used_volume(fat: Fat, guards: Guards) -> (Disk, Vec<u32>) {
     let mut disk =
         Disk::with(fat.begin + fat.total() + 64, 1, Drops::AtOnce, |c| c.guards = guards);
@@ -46,7 +46,7 @@ struct Ext4 {
 impl Ext4 {
     const BLOCKS: u64 = 16_384;
 
-    /// A block's content: what kind it is follows from its number as mke2fs lays them out.
+    /// The content of a block. Its kind follows from its number, as laid out by mke2fs.
     fn block(&self, number: u64, round: u64) -> [Sector; 2] {
         let mut block = [0; 2 * SECTOR];
         let in_group = number % 2048;
@@ -72,7 +72,7 @@ impl Ext4 {
                     put(group as usize * 32 + field * 4, &value.to_le_bytes());
                 }
             }),
-            // Blocks kept for more of them: empty, and so is most of the table of inodes.
+            // Blocks reserved for more descriptors are empty, and so is most of the inode table.
             3..30 => {}
             30 | 31 => {
                 let used = 96 + (round % 8) as usize;
@@ -100,8 +100,9 @@ impl Ext4 {
         }
     }
 
-    /// Makes the file system and uses it for a while; the number of blocks lost. Blocks go out in
-    /// any order, the superblock at `superblock` of 8, and what mke2fs clears first, first.
+    /// Creates the file system and uses it for a while; returns the number of blocks lost. Blocks
+    /// are written in any order: the superblock at `superblock` of 8, and blocks that mke2fs clears
+    /// first, if `clears`.
     fn run(&self, disk: &mut Disk, seed: u64, superblock: u32, clears: bool) -> u64 {
         let mut draws = Draws(seed);
         if clears {
@@ -114,7 +115,7 @@ impl Ext4 {
                 rounds[1] = Some(1);
             }
             for _ in 0..Self::BLOCKS / 4 {
-                // The first blocks of each group are written most.
+                // The first blocks of each group are written most often.
                 let group = u64::from(draws.below(8)) * 2048;
                 let within =
                     u64::from(if draws.one_in(2) { draws.below(2048) } else { draws.below(128) });
@@ -198,7 +199,7 @@ fn a_table_that_no_fat_writes_ends_the_watch_and_revives() {
         entries[entry] = value;
         disk.write(fat.table(0, 0), &fat.table_sector(&entries, 0));
         assert!(!disk.is_watched(), "{what}");
-        // And no later write brings it back while the table is strange.
+        // No later write makes it a volume again while the table is invalid.
         disk.write(fat.table(0, 1), &fat.table_sector(&entries, 1));
         assert!(!disk.is_watched(), "{what}");
     }
@@ -249,7 +250,7 @@ fn a_new_volume_over_the_old_one_loses_no_page() {
 fn of_a_torn_write_only_what_arrived_counts() {
     let fat = Fat::new(64, 500, 2);
     let (mut disk, mut entries) = used_volume(fat, Guards::FULL);
-    // One file in all four sectors of the table; the last request ends after two sectors of it.
+    // One file in all four sectors of the table. The last request ends after two of its sectors.
     let file = [20, 130, 260, 390];
     file.into_iter().for_each(|cluster| entries[cluster] = 0);
     for (copy, sectors) in [(0, 4), (1, 2)] {
@@ -264,8 +265,8 @@ fn of_a_torn_write_only_what_arrived_counts() {
     }
 }
 
-/// What is left: a raw writer that leaves the reserved sectors alone, and writes what could be a
-/// table, the same in both copies and more than once. It looks like a FAT32 host.
+/// The remaining risk: a raw writer that leaves the reserved sectors alone and repeatedly writes a
+/// plausible table, equal in both copies. It cannot be distinguished from a FAT32 host.
 #[test]
 fn plausible_zeros_in_both_copies_are_believed() {
     let fat = Fat::new(64, 4000, 1);

@@ -1,4 +1,4 @@
-//! Hostile disks: no image and no write makes the watcher panic, hang or grow.
+//! Hostile disks: no image and no write makes the watcher panic, loop or use more memory.
 
 use thermocline_testing::Draws;
 
@@ -11,7 +11,7 @@ use crate::{
 
 const DEVICE: u64 = 16_384;
 
-/// Images that are all right, and where their records are.
+/// Valid images, and the locations of their metadata.
 fn images() -> Vec<Vec<(u64, Sector)>> {
     let (a, b) = (Fat::new(300, 500, 4), Fat::new(4096, 1000, 1));
     let whole = Fat::new(0, 1000, 8);
@@ -33,7 +33,7 @@ fn images() -> Vec<Vec<(u64, Sector)>> {
     vec![chained, guided, whole.format(), ExFatImage::new(0, 3000, 2).format()]
 }
 
-/// Changes a few bytes, mostly where something stands, to values that are likely to hurt.
+/// Changes a few bytes, mostly non-zero ones, to values that are likely to cause errors.
 fn garble(sector: &mut Sector, draws: &mut Draws) {
     for _ in 0..1 + draws.below(4) {
         let mut at = draws.below(SECTOR as u32) as usize;
@@ -90,7 +90,7 @@ fn no_image_does_harm() {
                         disk.write(*sector, content);
                     }
                 }
-                // A byte a cluster, of which there are no more than sectors, and some pages.
+                // A byte a cluster, with at most one cluster per sector, and several pages.
                 assert!(disk.dead().memory_bytes < DEVICE + 64 * 1024, "{:?}", disk.dead());
             }
         }

@@ -1,5 +1,5 @@
-//! A real FAT, the one of the crate `fatfs`, on a host that caches sectors and writes them back in
-//! any order; the power may fail at any write.
+//! A real FAT implementation, the crate `fatfs`, on a host that caches sectors and writes them back
+//! in any order. Power may fail at any write.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,8 @@ use crate::{
     tables_image::{BASIC_DATA, gpt, mbr},
 };
 
-/// The sectors of a volume with clusters of `per_cluster` sectors, few for its kind, and its type in a table.
+/// Number of sectors of a minimum volume of this kind with clusters of `per_cluster` sectors, and
+/// its partition type.
 fn volume(kind: FatType, per_cluster: u32) -> (u64, u8) {
     let (clusters, others, number) = match kind {
         FatType::Fat12 => (2000, 100, 0x01),
@@ -27,7 +28,7 @@ fn volume(kind: FatType, per_cluster: u32) -> (u64, u8) {
     (u64::from(clusters * per_cluster + others), number)
 }
 
-/// A disk with one partition, made by `fatfs` through the watcher.
+/// A disk with one partition, formatted by `fatfs` through the watcher.
 fn formatted(
     kind: FatType,
     per_cluster: u32,
@@ -65,7 +66,7 @@ fn mount(cache: &mut Cache) -> FileSystem<&mut Cache> {
     FileSystem::new(cache, FsOptions::new()).expect("mounted")
 }
 
-/// Content that no other file has.
+/// Content that is unique to a file.
 fn content(seed: u64, length: usize) -> Vec<u8> {
     let mut draws = Draws(seed);
     (0..length.div_ceil(8)).flat_map(|_| draws.next().to_le_bytes()).take(length).collect()
@@ -84,7 +85,8 @@ fn three_clusters_are_dead_after_the_second_table() {
             1,
         );
         cache.is_busy = false;
-        // The two copies of the table's first sector are a table apart, and follow the reserved ones.
+        // The first sectors of the table's two copies are one table apart, and follow the reserved
+        // ones.
         let boot = cache.disk.read(64);
         let reserved = u64::from(u16::from_le_bytes([boot[14], boot[15]]));
         let table = u64::from(u32::from_le_bytes([boot[36], boot[37], boot[38], boot[39]]));
@@ -106,7 +108,7 @@ fn three_clusters_are_dead_after_the_second_table() {
                 seen.push(*marked);
             }
         }
-        // Pages that reach over the file's ends are not counted: they hold others' sectors.
+        // Pages beyond the file's ends are not counted, because they have sectors of others.
         let at = heap + u64::from(per_cluster);
         let pages = per_page as u64;
         let first = at.next_multiple_of(pages);
@@ -118,14 +120,14 @@ fn three_clusters_are_dead_after_the_second_table() {
     }
 }
 
-/// What a file held, and whether it was touched since the host last wrote everything back.
+/// A file's content, and whether it changed since the host last wrote everything back.
 #[derive(Clone, Debug)]
 struct Known {
     bytes: Vec<u8>,
     is_safe: bool,
 }
 
-/// A user at work: files in three directories.
+/// A simulated user with files in three directories.
 struct User {
     cache: Option<Cache>,
     files: BTreeMap<String, Known>,
@@ -149,8 +151,8 @@ impl User {
 
     fn new_name(&mut self) -> String {
         self.names += 1;
-        // Not in the root directory: `fatfs` 0.3.6 makes it longer by clusters that it does not clear,
-        // and takes for entries what was in them.
+        // Not in the root directory: `fatfs` 0.3.6 extends it by clusters that it does not clear,
+        // and reads their old content as entries.
         let directory = ["a/", "b/", "c/"][self.draws.below(3) as usize];
         format!("{directory}FILE{:04}.BIN", self.names)
     }
@@ -173,7 +175,7 @@ impl User {
             let name = self.any();
             match (self.draws.below(8), name) {
                 (0, Some(name)) => {
-                    // Made longer.
+                    // Appends.
                     let more = content(self.draws.next(), self.length());
                     let mut file = root.open_file(&name).expect("opened");
                     file.seek(SeekFrom::End(0)).expect("there");
@@ -183,7 +185,7 @@ impl User {
                     known.is_safe = false;
                 }
                 (1, Some(name)) => {
-                    // Cut short.
+                    // Truncates.
                     let known = self.files.get_mut(&name).expect("known");
                     let length = self.draws.below(known.bytes.len() as u32 + 1) as usize;
                     let mut file = root.open_file(&name).expect("opened");
@@ -193,7 +195,7 @@ impl User {
                     known.is_safe = false;
                 }
                 (2, Some(name)) => {
-                    // Written over in place.
+                    // Overwrites in place.
                     let known = self.files.get_mut(&name).expect("known");
                     known.bytes = content(self.draws.next(), known.bytes.len());
                     known.is_safe = false;
@@ -232,7 +234,7 @@ impl User {
         }
     }
 
-    /// Powers up again and reads every file that was written back and not touched since.
+    /// Powers up again, and reads every file that was written back and not changed since.
     fn check(&mut self) -> Outcome {
         let cache = self.cache.take().expect("there is always a disk");
         let mut cache = cache.power_cycle();
@@ -269,7 +271,7 @@ impl Outcome {
     }
 }
 
-/// Some orderly days, then one that ends in the middle.
+/// Several sessions that end cleanly, then one that ends in a power loss.
 fn live(kind: FatType, seed: u64, guards: Guards) -> Outcome {
     let drops = if seed % 4 == 3 { Drops::Sometimes(Draws(seed)) } else { Drops::AtOnce };
     let (per_cluster, per_page) = [(1, 1), (2, 1), (1, 2), (4, 4)][seed as usize / 4 % 4];

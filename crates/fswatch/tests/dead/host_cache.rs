@@ -1,4 +1,4 @@
-//! A host's cache of sectors, written back in any order, with power that may fail at any write.
+//! A host's sector cache, written back in any order, with power that may fail at any write.
 
 use std::{
     collections::HashMap,
@@ -9,22 +9,22 @@ use thermocline_testing::Draws;
 
 use crate::disk::{Disk, SECTOR, Sector};
 
-/// A partition through the host's cache.
+/// A partition behind the host's cache.
 pub struct Cache {
     pub disk: Disk,
     partition: std::ops::Range<u64>,
     sectors: HashMap<u64, Sector>,
     dirty: Vec<u64>,
-    /// Writes under way: at most one of a sector, with what it carried when it was issued.
+    /// Writes in flight, at most one for each sector, with the data at the time of issue.
     flight: Vec<(u64, Sector)>,
-    /// Where `fatfs` is.
+    /// The position of `fatfs`.
     pub position: u64,
     draws: Draws,
-    /// Writes back by itself, now and then, and not only on request.
+    /// Whether it also writes back now and then without a request.
     pub is_busy: bool,
-    /// Sectors that still reach the medium before the power fails.
+    /// Number of sectors that reach the medium before power fails.
     pub power: u64,
-    /// Sectors written, and the marks there were after each.
+    /// Sectors written, and the number of marks after each.
     pub marks: Vec<(u64, u64)>,
 }
 
@@ -61,7 +61,7 @@ impl Cache {
         }
     }
 
-    /// What the elevator does meanwhile.
+    /// Simulates write-back in the background.
     fn work(&mut self) {
         while self.is_busy && self.draws.one_in(3) {
             if self.draws.one_in(2) && !self.dirty.is_empty() {
@@ -88,7 +88,7 @@ impl Cache {
         }
     }
 
-    /// Writes everything back: data and directories, then the tables, in the order of sectors.
+    /// Writes everything back: data and directories, then the tables, in sector order.
     pub fn sync_in_order(&mut self, heap: u64) {
         self.dirty.sort_unstable_by_key(|sector| (*sector < heap, *sector));
         while !self.dirty.is_empty() {
@@ -103,7 +103,8 @@ impl Cache {
         self.sectors.entry(sector).or_insert_with(|| disk.read(sector))
     }
 
-    /// The host looks for room from the beginning again: what was freed last is used first.
+    /// Makes the host search for free clusters from the beginning again, so that recently freed
+    /// ones are reused first.
     pub fn forget_next_free(&mut self) {
         let information = self.partition.start + 1;
         if self.sector(information).starts_with(b"RRaA") {
@@ -114,7 +115,7 @@ impl Cache {
         }
     }
 
-    /// The power fails, or has failed; comes back, and nothing is remembered anywhere.
+    /// Cuts the power and restores it. All caches are lost.
     pub fn power_cycle(self) -> Self {
         let seed = self.draws.0;
         Self::new(self.disk.power_cycle(), self.partition, seed)

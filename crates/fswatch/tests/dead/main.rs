@@ -1,6 +1,6 @@
-//! Dead data inferred from a file system's writes: that it is found, and above all that nothing
-//! alive is ever taken for dead. The layer below is a plain array that drops a marked page at once,
-//! which is the strictest of layers: whatever is wrong is lost.
+//! Dead data inferred from a file system's writes: they are found, and live data are never taken
+//! for dead. The layer below is an array that drops a marked page at once, which is the strictest
+//! layer: any wrong mark loses data.
 
 mod disk;
 mod exfat_image;

@@ -1,5 +1,5 @@
-//! A host that keeps sectors in a cache and writes them back in any order, with at most one write
-//! of each buffer under way (conformance vector 8). Every page marked is dropped at once.
+//! A host that caches sectors and writes them back in any order, with at most one write of each
+//! buffer in flight (conformance vector 8). Every marked page is dropped at once.
 
 use thermocline_fswatch::Guards;
 
@@ -12,7 +12,7 @@ use crate::{
     tables_image::mbr,
 };
 
-/// What is on the disk, as far as the host must know it.
+/// The content of the disk, as far as the host must know it.
 enum Volume {
     Fat(Fat, Vec<u32>),
     ExFat(ExFatImage, Vec<bool>),
@@ -75,7 +75,7 @@ impl Volume {
         }
     }
 
-    /// A sector of the table as the host has it in memory.
+    /// A sector of the table as in the host's memory.
     fn image(&self, sector: u64) -> Sector {
         match self {
             Self::Fat(fat, entries) => {
@@ -93,7 +93,7 @@ impl Volume {
         }
     }
 
-    /// Whether a record read back from the medium says that a cluster is in use.
+    /// Whether a sector of the table on the medium says that a cluster is in use.
     fn is_used_in(&self, sector: u64, record: &Sector, cluster: u32) -> bool {
         match self {
             Self::Fat(fat, _) => {
@@ -122,9 +122,9 @@ enum Buffer {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Losses {
-    /// Clusters dropped whose file has them, and their data were on the medium.
+    /// Dropped clusters that belonged to a file whose data were on the medium.
     live: u64,
-    /// Clusters dropped while a table on the medium said that they are in use.
+    /// Dropped clusters that a table on the medium called in use.
     used_on_medium: u64,
     dropped: u64,
 }
@@ -133,12 +133,12 @@ struct Host {
     disk: Disk,
     volume: Volume,
     draws: Draws,
-    /// The file that has a cluster, by a number never used again.
+    /// The file that owns a cluster, by a number that is never reused.
     owner: Vec<u64>,
     files: Vec<(u64, Vec<u32>)>,
     free: Vec<u32>,
     dirty: Vec<Buffer>,
-    /// Writes under way, with what they carry.
+    /// Writes in flight, with their data.
     flight: Vec<(Buffer, Vec<(u64, Sector)>)>,
     names: u64,
     losses: Losses,
@@ -195,7 +195,7 @@ impl Host {
         self.files.push((self.names, clusters));
     }
 
-    /// Deletes a file, or cuts off its end.
+    /// Deletes or truncates a file.
     fn delete(&mut self) {
         if self.files.is_empty() {
             return;
@@ -209,7 +209,7 @@ impl Host {
         }
         for cluster in cut {
             self.set(cluster, 0);
-            // What was not yet written need not be; what is under way will arrive.
+            // Dirty data need not be written; writes in flight will arrive.
             self.dirty.retain(|buffer| *buffer != Buffer::Data(cluster));
             self.free.push(cluster);
         }
@@ -225,7 +225,7 @@ impl Host {
         self.soil(Buffer::Data(cluster));
     }
 
-    /// Takes a picture of a dirty buffer that is not under way.
+    /// Issues the write of a dirty buffer that is not in flight, with its current content.
     fn issue(&mut self) {
         if self.dirty.is_empty() {
             return;
@@ -341,7 +341,7 @@ fn no_live_cluster_is_lost_in_any_order_of_writes() {
 
 #[test]
 fn no_live_page_is_lost_where_clusters_and_pages_differ() {
-    // Where a page holds several clusters all must be free at once, which is rare here.
+    // If a page holds several clusters, all must be free at once, which is rare here.
     for (per_cluster, per_page, least) in
         [(4, 1, 10_000), (4, 4, 5000), (8, 4, 5000), (1, 4, 50), (2, 8, 50)]
     {

@@ -1,4 +1,4 @@
-//! Partition tables written by hand.
+//! Partition tables built by hand.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 
 use crate::disk::{SECTOR, Sector};
 
-/// An MBR or EBR of up to four entries: type, first sector as it stands there, sectors.
+/// An MBR or EBR of up to four entries: type, first sector as stored, number of sectors.
 pub fn mbr(entries: &[(u8, u64, u64)]) -> Sector {
     let mut s = [0; SECTOR];
     for (i, (kind, first, sectors)) in entries.iter().enumerate() {
@@ -23,7 +23,7 @@ pub const BASIC_DATA: &str = "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7";
 pub const EFI_SYSTEM: &str = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B";
 pub const LINUX: &str = "0FC63DAF-8483-4772-8E79-3D69D8477DE4";
 
-/// A GUID as it is stored: its first three fields with their least byte first.
+/// A GUID in its stored form: its first three fields are little-endian.
 fn guid(text: &str) -> [u8; 16] {
     let digits: String = text.chars().filter(|c| *c != '-').collect();
     let mut bytes = u128::from_str_radix(&digits, 16).expect("a GUID").to_be_bytes();

@@ -1,4 +1,4 @@
-//! Where there is nothing to watch, nothing is done.
+//! Without a file system to watch, the wrapper does nothing.
 
 use thermocline_flash::Lpn;
 use thermocline_fswatch::{Config, Watched};
@@ -12,7 +12,7 @@ use crate::{
 
 const PAGES: u32 = 4096;
 
-/// Some minutes of a host's life, on any layer.
+/// Some minutes of host activity on any layer.
 fn drive<L: Layer>(layer: &mut L, first: &[(u64, [u8; SECTOR])], per_page: usize) {
     let mut draws = Draws(7);
     let size = per_page * SECTOR;
