@@ -101,8 +101,8 @@ impl Ext4 {
     }
 
     /// Creates the file system and uses it for a while; returns the number of blocks lost. Blocks
-    /// are written in any order: the superblock at `superblock` of 8, and blocks that mke2fs clears
-    /// first, if `clears`.
+    /// are written in random order in 8 parts, and the superblock at the start of part
+    /// `superblock`. With `clears`, the sectors that mke2fs clears are cleared first.
     fn run(&self, disk: &mut Disk, seed: u64, superblock: u32, clears: bool) -> u64 {
         let mut draws = Draws(seed);
         if clears {
