@@ -1,4 +1,4 @@
-//! Axes, their product, and parts of it.
+//! Axes, their product, and subsets of it.
 
 use crate::{
     error::Wrong,
@@ -6,12 +6,12 @@ use crate::{
     settings::{self, Settings},
 };
 
-/// What is varied.
+/// A parameter that is varied.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Its name in the file.
     pub name: String,
-    /// What readers call it.
+    /// Its title for readers.
     pub title: String,
     /// Its values, in the order of the file.
     pub values: Vec<AxisValue>,
@@ -22,11 +22,11 @@ pub struct Axis {
 pub struct AxisValue {
     /// Its name in the file.
     pub name: String,
-    /// What readers call it.
+    /// Its title for readers.
     pub title: String,
-    /// Where it stands on a figure's x-axis.
+    /// Its position on a figure's x-axis.
     pub x: Option<f64>,
-    /// What it sets.
+    /// The settings for this value.
     pub settings: Settings,
 }
 
@@ -48,7 +48,7 @@ impl Axis {
         Ok(Self { title: title.unwrap_or_else(|| name.clone()), name, values: checked })
     }
 
-    /// The position of a value.
+    /// The index of a value.
     pub(crate) fn position(&self, value: &str) -> Result<usize, Wrong> {
         self.values.iter().position(|other| other.name == value).ok_or_else(|| {
             let known = self.values.iter().map(|value| value.name.as_str());
@@ -78,12 +78,12 @@ impl AxisValue {
     }
 }
 
-/// One value of each axis, by position.
+/// One value of each axis, by index.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell(pub Vec<usize>);
 
 impl Cell {
-    /// The cell with another value of one axis.
+    /// The cell with another value on one axis.
     #[must_use]
     pub fn with(&self, axis: usize, value: usize) -> Self {
         let mut other = self.clone();
@@ -110,14 +110,14 @@ impl Axes {
         Ok(Self(axes))
     }
 
-    /// The position of an axis.
+    /// The index of an axis.
     pub(crate) fn position(&self, name: &str) -> Result<usize, Wrong> {
         self.0.iter().position(|axis| axis.name == name).ok_or_else(|| {
             Wrong::unknown("axis", name, self.0.iter().map(|axis| axis.name.as_str()))
         })
     }
 
-    /// The values of every axis that are selected; all of those that are not named.
+    /// The selected values of every axis; all values of axes that are not named.
     pub(crate) fn select(&self, at: &At) -> Result<Selection, Wrong> {
         let mut selected: Vec<Vec<usize>> =
             self.0.iter().map(|axis| (0..axis.values.len()).collect()).collect();
@@ -132,12 +132,12 @@ impl Axes {
         Ok(Selection(selected))
     }
 
-    /// A cell by the names of its values: `random, greedy`; axes with one value are left out.
+    /// The name of a cell, made of its values: `random, greedy`. Axes with one value are omitted.
     pub(crate) fn name(&self, cell: &Cell, but: &[usize]) -> String {
         self.values(cell, but).map(|value| value.name.as_str()).collect::<Vec<_>>().join(",")
     }
 
-    /// A cell by the titles of its values.
+    /// The title of a cell, made of the titles of its values.
     pub(crate) fn title(&self, cell: &Cell, but: &[usize]) -> String {
         self.values(cell, but).map(|value| value.title.as_str()).collect::<Vec<_>>().join(", ")
     }
@@ -156,12 +156,13 @@ impl Axes {
     }
 }
 
-/// Some values of each axis, by position, in the order they were named.
+/// Some values of each axis, by index, in the order in which they were named.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection(pub Vec<Vec<usize>>);
 
 impl Selection {
-    /// All cells, the last axis turning fastest; of the axes in `but` only the first value.
+    /// All cells, in which the last axis varies fastest. Of the axes in `but` only the first value
+    /// is used.
     pub fn cells(&self, but: &[usize]) -> Vec<Cell> {
         let mut cells = vec![Cell(Vec::new())];
         for (axis, values) in self.0.iter().enumerate() {
@@ -180,7 +181,7 @@ impl Selection {
         cells
     }
 
-    /// Whether a cell is among them.
+    /// Whether the selection contains a cell.
     pub fn holds(&self, cell: &Cell) -> bool {
         self.0.iter().zip(&cell.0).all(|(values, value)| values.contains(value))
     }

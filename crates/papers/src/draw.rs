@@ -1,25 +1,25 @@
-//! Figures: what is in them, drawn as SVG.
+//! Draws figures as SVG.
 
 use thermocline_chart::{Chart, Kind, Legend, Panel, Plot, Point, Series, draw};
 
 use crate::{axes::Cell, claim::Statement, experiment::Experiment, figure::Figure, report::Report};
 
-/// A figure, drawn.
+/// A drawn figure.
 #[derive(Clone, Debug)]
 pub struct Drawing {
-    /// What is in it.
+    /// Its content.
     pub chart: Chart,
-    /// The drawing, its legend included.
+    /// The drawing with its legend.
     pub svg: String,
-    /// Whether numbers of the paper are in it.
+    /// Whether it contains numbers of the paper.
     pub has_published: bool,
 }
 
 impl Drawing {
-    /// All figures of an experiment that there is something to show of.
+    /// Draws all figures of an experiment that have data.
     ///
     /// # Errors
-    /// What the plotting crate says.
+    /// Those of the plotting crate.
     pub fn all(experiment: &Experiment, report: &Report) -> Result<Vec<Self>, String> {
         let mut drawings = Vec::new();
         for figure in &experiment.figures {
@@ -43,7 +43,7 @@ impl Drawing {
     }
 }
 
-/// What a figure shows of an experiment.
+/// The content of a figure.
 fn plot(figure: &Figure, experiment: &Experiment, report: &Report) -> Plot {
     let axes = &experiment.axes.0;
     let x_values: Vec<_> =

@@ -1,20 +1,20 @@
-//! What is wrong with a file, where, and what to do about it.
+//! Errors in a file: what, where, and the remedy.
 
-/// A file of a paper that cannot be used.
+/// An error in a file of a paper.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {place}{what}; {remedy}")]
 pub struct PaperError {
     /// The file.
     pub file: String,
-    /// The line, or the field, with a colon behind it; or nothing.
+    /// The line or the field, followed by a colon; may be empty.
     pub place: String,
     /// What is wrong.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// What is wrong in a place of a file, whose name the caller knows.
+/// An error in a file whose name the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     place: String,
@@ -23,12 +23,12 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// Something wrong, and what to do about it.
+    /// An error with its remedy.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { place: String::new(), what: what.into(), remedy: remedy.into() }
     }
 
-    /// This error with the field it is in; fields around it come later.
+    /// Prepends a field to the place of the error. Inner fields are added first.
     pub fn within(self, field: &str) -> Self {
         let place = match self.place.is_empty() {
             true => field.to_owned(),
@@ -37,7 +37,7 @@ impl Wrong {
         Self { place, ..self }
     }
 
-    /// A name that is not there, and those that are.
+    /// An unknown name, with the known ones.
     pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<_> = known.into_iter().collect();
         let remedy = match known.is_empty() {
@@ -47,7 +47,7 @@ impl Wrong {
         Self::new(format!("there is no {what} `{name}`"), remedy)
     }
 
-    /// The error of a file.
+    /// Adds the name of the file.
     pub fn of(self, file: &str) -> PaperError {
         let place = if self.place.is_empty() { self.place } else { self.place + ": " };
         PaperError { file: file.into(), place, what: self.what, remedy: self.remedy }
@@ -63,7 +63,7 @@ pub(crate) fn listed(names: &[&str]) -> String {
     }
 }
 
-/// Reads TOML; the error names the line.
+/// Parses TOML; the error names the line.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     file: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! An experiment: a file, read and checked.
+//! An experiment: a file, parsed and checked.
 
 use crate::{
     axes::{Axes, Cell, Selection},
@@ -10,39 +10,39 @@ use crate::{
     settings::{self, Setting, Settings, Text},
 };
 
-/// The setting that says how many seeds a cell is run with.
+/// The setting for the number of seeds a cell.
 const SEEDS: &str = "seeds";
-/// The option that takes one of them.
+/// The option for one seed.
 const SEED: &str = "seed";
-/// What follows the name of a shortened experiment.
+/// The suffix of a shortened experiment's name.
 pub(crate) const QUICK: &str = "@quick";
-/// More would be a mistake.
+/// Maximum number of seeds; more would be a mistake.
 const MOST_SEEDS: i64 = 1000;
 
 /// An experiment.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Its paper's name: the folder's.
+    /// Name of its paper, which is that of the folder.
     pub paper: String,
-    /// Its name: the file's.
+    /// Its name, which is that of the file.
     pub name: String,
     /// The file, for messages.
     pub file: String,
-    /// What it is.
+    /// Its title.
     pub title: String,
-    /// Where in the paper it stands.
+    /// Where it is in the paper.
     pub source: String,
     /// What was measured and how; Markdown.
     pub about: String,
-    /// What stands in for an input that is lost.
+    /// The replacement of an input that is lost.
     pub stand_in: Option<String>,
-    /// What is varied.
+    /// The axes that are varied.
     pub axes: Axes,
-    /// What is taken from results.
+    /// The values taken from results.
     pub measures: Vec<Measure>,
-    /// What the paper claims, one a cell or group of cells.
+    /// The paper's claims, each about a cell or a group of cells.
     pub claims: Vec<Claim>,
-    /// Other ways to read the text.
+    /// Other interpretations of the text.
     pub readings: Vec<Reading>,
     /// Figures to draw.
     pub figures: Vec<Figure>,
@@ -50,24 +50,24 @@ pub struct Experiment {
     seeds: u32,
     survey: bool,
     without: Vec<Selection>,
-    /// What the quick tests lay over all other settings; `None` if it is not part of them.
+    /// Settings of the quick tests, which override all others; `None` if it is not part of them.
     quick: Option<Settings>,
-    /// What is laid over all other settings.
+    /// Settings that override all others.
     over: Settings,
 }
 
-/// Another way to read the text.
+/// Another interpretation of the text.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// Its name.
     pub name: String,
-    /// How it reads the text.
+    /// The interpretation.
     pub about: String,
     set: Settings,
 }
 
 impl Experiment {
-    /// Reads an experiment from the text of a file in this folder of this paper.
+    /// Parses an experiment from the text of a file in this folder of this paper.
     ///
     /// # Errors
     /// [`PaperError`], with the file and the field.
@@ -184,8 +184,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The experiment as the quick tests run it; `None` if it is not part of them. A shortened one
-    /// has a name of its own, `table-4@quick`, and so its own record.
+    /// The experiment as run in the quick tests; `None` if it is not part of them. A shortened one
+    /// has its own name, `table-4@quick`, and so its own record.
     #[must_use]
     pub fn quick(&self) -> Option<Self> {
         let mut quick = self.clone();
@@ -200,31 +200,31 @@ impl Experiment {
         Some(quick)
     }
 
-    /// The measure of this name, which was checked to be there.
+    /// The measure of this name, which was checked to exist.
     pub(crate) fn measure(&self, name: &str) -> &Measure {
         let found = self.measures.iter().find(|measure| measure.name == name);
         found.expect("claims and figures are checked to name measures that are there")
     }
 
-    /// Whether there is such a cell.
+    /// Whether the cell exists.
     pub(crate) fn has(&self, cell: &Cell) -> bool {
         !self.without.iter().any(|none| none.holds(cell))
     }
 
-    /// Whether all measures of all cells are shown, whatever is claimed.
+    /// Whether all measures of all cells are shown, independent of claims.
     #[must_use]
     pub fn is_survey(&self) -> bool {
         self.survey || self.claims.is_empty()
     }
 
-    /// All cells there are.
+    /// All cells that exist.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         let all = self.axes.select(&raw::At::new());
         let cells = all.map(|all| all.cells(&[])).unwrap_or_default();
         cells.into_iter().filter(|cell| self.has(cell)).collect()
     }
 
-    /// A claim cannot compare with a cell that was left out.
+    /// Checks that no claim compares with a cell that was left out.
     fn check_comparisons(&self) -> Result<(), Wrong> {
         for claim in &self.claims {
             let measure = self.measure(&claim.measure);
@@ -245,7 +245,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Several seeds and one given by name contradict each other.
+    /// Refuses several seeds together with a given seed.
     fn check_seed(&self) -> Result<(), Wrong> {
         let values = self.axes.0.iter().flat_map(|axis| &axis.values);
         let mut all = values
@@ -275,7 +275,7 @@ impl Experiment {
             settings::lay(&axis.values[*value].settings, &mut settings);
         }
         settings::lay(&self.over, &mut settings);
-        // What is not given need not be mentioned, and is no other run.
+        // An absent flag is the same as no flag, so that equal runs are recognised.
         settings.retain(|_, setting| *setting != Setting::Flag(false));
         let several = self.seeds > 1;
         (1..=self.seeds).map(move |seed| {
@@ -287,7 +287,7 @@ impl Experiment {
         })
     }
 
-    /// How many seeds each cell is run with.
+    /// Number of seeds a cell.
     pub const fn seeds(&self) -> u32 {
         self.seeds
     }

@@ -1,8 +1,8 @@
 //! Arithmetic on the keys of a result.
 //!
-//! `flash.blocks_erased`, `banks[0].erases`, `cleaning.choices."cost-benefit"`, `max(banks.erases)`,
-//! `1 - sum(a, b.c) / 2`. The crates for this either know no dotted keys or have licences this
-//! project cannot take, and it is a page of code.
+//! `flash.blocks_erased`, `banks[0].erases`, `cleaning.choices."cost-benefit"`,
+//! `max(banks.erases)`, `1 - sum(a, b.c) / 2`. Existing crates either do not support dotted keys or
+//! have licences that this project cannot use, and this is little code.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(crate) enum Expression {
     Of(Aggregate, Vec<Self>),
 }
 
-/// One step into a result.
+/// One step of a path into a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     Key(String),
@@ -33,7 +33,7 @@ pub(crate) enum Operator {
     Over,
 }
 
-/// What becomes of several numbers.
+/// How several numbers are combined.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Aggregate {
     Min,
@@ -52,14 +52,14 @@ const AGGREGATES: [(&str, Aggregate); 4] = [
 /// Why an expression has no value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NoValue {
-    /// A key is not there, or is `null`, or what is divided by is 0: `or` may replace it.
+    /// A key is absent or `null`, or the divisor is 0; `or` may replace the value.
     Missing(String),
-    /// The expression does not suit the result.
+    /// The expression does not fit the result.
     Wrong(String),
 }
 
 impl Expression {
-    /// Reads an expression.
+    /// Parses an expression.
     pub fn parse(text: &str) -> Result<Self, Wrong> {
         let mut parser = Parser { rest: text };
         let parsed = parser.sum().and_then(|expression| {
@@ -78,7 +78,7 @@ impl Expression {
         })
     }
 
-    /// The one number it is in a result.
+    /// Its value for a result, which must be one number.
     pub fn value(&self, result: &Value) -> Result<f64, NoValue> {
         let number = match self {
             Self::Number(number) => *number,
@@ -132,7 +132,7 @@ impl Expression {
     }
 }
 
-/// All numbers that a key leads to: of each element where there are several.
+/// All numbers at a path: those of each element of arrays.
 fn numbers(steps: &[Step], result: &Value) -> Result<Vec<f64>, NoValue> {
     let mut found = Vec::new();
     collect(steps, 0, result, &mut found)?;
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
         self.rest = self.rest.trim_start();
     }
 
-    /// Takes a sign, if it comes next.
+    /// Takes a sign if it comes next.
     fn takes(&mut self, sign: char) -> bool {
         self.space();
         let rest = self.rest.strip_prefix(sign);
@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes characters as long as they suit.
+    /// Takes characters while they match.
     fn run(&mut self, suits: impl Fn(char) -> bool) -> &'a str {
         let end = self.rest.find(|c| !suits(c)).unwrap_or(self.rest.len());
         let (run, rest) = self.rest.split_at(end);
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
         self.chain(Self::factor, [('*', Operator::Times), ('/', Operator::Over)])
     }
 
-    /// Operands with operators of one rank between them, the first two together first.
+    /// Operands with operators of equal precedence between them, left-associative.
     fn chain(
         &mut self,
         operand: fn(&mut Self) -> Result<Expression, String>,
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A part of a key, quoted where it holds more than letters, digits and `_`.
+    /// A part of a key, quoted if it has more than letters, digits and `_`.
     fn name(&mut self) -> Result<String, String> {
         self.space();
         if let Some(quote) = self.rest.chars().next().filter(|c| is_quote(*c)) {

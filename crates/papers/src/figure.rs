@@ -1,4 +1,4 @@
-//! What a figure shows, checked against the experiment it belongs to.
+//! The definition of a figure, checked against its experiment.
 
 use serde::Deserialize;
 
@@ -9,11 +9,11 @@ use crate::{
     raw,
 };
 
-/// How a figure shows its numbers.
+/// The kind of chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A line a series.
+    /// One line for each series.
     Lines,
     /// A group of bars for every value of the x-axis.
     Bars,
@@ -22,21 +22,21 @@ pub enum Kind {
 /// A figure.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name: that of the file, behind the paper's.
+    /// Its name: that of the file, prefixed with the paper's.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// How.
+    /// The kind of chart.
     pub kind: Kind,
     /// The measure.
     pub measure: String,
-    /// Under the x-axis.
+    /// Title of the x-axis.
     pub x_title: String,
-    /// Beside the y-axis.
+    /// Title of the y-axis.
     pub y_title: String,
     /// Whether the y-axis is logarithmic.
     pub y_log: bool,
-    /// The axes, by position.
+    /// The axes, by index.
     pub(crate) x: usize,
     pub(crate) series: Option<usize>,
     pub(crate) panel: Option<usize>,
@@ -92,12 +92,12 @@ impl Figure {
         })
     }
 
-    /// All cells it shows, those left out of the experiment included.
+    /// All cells that it shows, including those left out of the experiment.
     pub(crate) fn cells(&self) -> Vec<Cell> {
         self.selection.cells(&[])
     }
 
-    /// The values of an axis that it shows, by position.
+    /// The values of an axis that it shows, by index.
     pub(crate) fn values(&self, axis: usize) -> &[usize] {
         &self.selection.0[axis]
     }

@@ -1,4 +1,4 @@
-//! From the results of runs to what came of every claim.
+//! Judges every claim by the results of the runs.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::{
 };
 
 impl Plan<'_> {
-    /// Judges all experiments by what came of the runs, which stand in the order of
+    /// Judges all experiments by the outcomes of the runs, which are in the order of
     /// [`Plan::runs`].
     ///
     /// # Errors
-    /// [`PaperError`] if a measure does not suit the results.
+    /// [`PaperError`] if a measure does not fit the results.
     pub fn judge<'r>(
         &self,
         outcomes: &[Outcome],
@@ -58,7 +58,7 @@ impl Planned<'_> {
         Ok(report)
     }
 
-    /// What is measured of every cell, as far as there is something.
+    /// The measured values of every cell, as far as available.
     fn cells(&self, outcomes: &[Outcome]) -> Result<Vec<CellReport>, PaperError> {
         let experiment = self.experiment;
         let used = |name: &str| {
@@ -70,7 +70,7 @@ impl Planned<'_> {
         for at in self.base.keys() {
             let mut measured = BTreeMap::new();
             for measure in experiment.measures.iter().filter(|measure| used(&measure.name)) {
-                // What is compared with a cell that nobody needs is not needed either.
+                // Cells compared with a cell that is not needed are not needed either.
                 let comparable =
                     measure.other(at).is_none_or(|other| self.base.contains_key(&other));
                 if comparable
@@ -149,7 +149,7 @@ impl Planned<'_> {
         Ok(report)
     }
 
-    /// A claim by the runs of these cells; or why it was skipped.
+    /// Judges a claim by the runs of these cells, or returns why it was skipped.
     fn judged(
         &self,
         claim: &Claim,
@@ -163,7 +163,7 @@ impl Planned<'_> {
                     stats.insert(cell, Stat::of(&values));
                 }
                 Err(why) if claim.cells().contains(cell) => return Ok(Err(why)),
-                // Only the direction would have asked for it.
+                // Only the direction would have needed it.
                 Err(_) => {}
             }
         }
@@ -172,7 +172,7 @@ impl Planned<'_> {
         let Some(judged) = claim.judge(mean, neutral) else {
             return Ok(Err("a cell was not measured".into()));
         };
-        // The ends of a range are those of cells.
+        // The ends of a range are values of cells.
         let stat = |mean: &f64| {
             let cell = claim.cells().iter().filter_map(|cell| stats.get(cell));
             cell.copied().find(|s| s.mean == *mean).unwrap_or(Stat { mean: *mean, sd: None })
@@ -191,7 +191,7 @@ struct Judged {
     reference_met: Option<bool>,
 }
 
-/// What a claim states, for readers: what was printed, its tolerance, the reference.
+/// The statement of a claim for readers: published values, tolerance, reference.
 fn stated(
     claim: &Claim,
     experiment: &Experiment,
@@ -232,7 +232,7 @@ fn stated(
     }
 }
 
-/// What a cell is called among some.
+/// The name of a cell among others.
 fn differing(experiment: &Experiment, cells: &[Cell], cell: &Cell) -> String {
     let same = |axis: &usize| cells.iter().all(|other| other.0[*axis] == cell.0[*axis]);
     let but: Vec<_> = (0..cell.0.len()).filter(same).collect();

@@ -1,10 +1,9 @@
-//! Papers' experiments as data: what was run, what was measured, what the paper claims, and what comes
-//! of it.
+//! Papers' experiments as data: runs, measures, claims and verdicts.
 //!
 //! A paper is a folder of TOML files ([`Paper::read`]); `papers/README.md` describes the format. A
-//! [`Plan`] lists the runs that its experiments need, each once; whoever runs them hands back JSON
-//! results, and [`Plan::judge`] gives every claim its verdict. Nothing here knows what a run is:
-//! settings are names with values, results are JSON.
+//! [`Plan`] lists the runs that its experiments need, each once. The caller executes them and
+//! returns JSON results, and [`Plan::judge`] gives every claim its verdict. This crate does not
+//! know what a run is: settings are names with values, results are JSON.
 
 mod axes;
 mod claim;

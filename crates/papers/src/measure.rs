@@ -1,4 +1,4 @@
-//! What is taken from the results of runs.
+//! Values taken from the results of runs.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::{
     raw,
 };
 
-/// How a cell stands to the one it is compared with.
+/// How a cell is compared with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
@@ -23,7 +23,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The value that says that nothing is different.
+    /// The value that means no difference.
     pub const fn neutral(self) -> f64 {
         match self {
             Self::Reduction | Self::Difference => 0.0,
@@ -37,9 +37,9 @@ impl Relation {
 pub struct Measure {
     /// Its name in the file.
     pub name: String,
-    /// What readers call it.
+    /// Its title for readers.
     pub title: String,
-    /// What is behind its numbers.
+    /// The unit of its numbers.
     pub unit: Option<String>,
     of: Expression,
     text: String,
@@ -49,7 +49,7 @@ pub struct Measure {
 
 #[derive(Clone, Debug)]
 struct Against {
-    /// Axes and the value of each.
+    /// Axes, each with a fixed value, by index.
     fixed: Vec<(usize, usize)>,
     relation: Relation,
 }
@@ -79,7 +79,7 @@ impl Measure {
         Ok(Self { name: name.into(), title, unit, of: expression, text: of, or, against })
     }
 
-    /// What readers call it, with its unit.
+    /// Its title with its unit.
     pub(crate) fn shown(&self) -> String {
         let unit = self.unit.as_ref().map_or(String::new(), |unit| format!(" ({unit})"));
         self.title.clone() + &unit
@@ -93,13 +93,13 @@ impl Measure {
         )
     }
 
-    /// The value that says that nothing is different, of measures that compare.
+    /// The value that means no difference, for measures that compare.
     pub(crate) fn neutral(&self) -> Option<f64> {
         let neutral = self.against.as_ref()?.relation.neutral();
         Some(neutral * self.scale())
     }
 
-    /// The measure of one run, and of the one it is compared with; in the unit.
+    /// The value for one run, and for the run it is compared with, in the unit.
     pub(crate) fn value(&self, ours: &Value, theirs: Option<&Value>) -> Result<f64, Wrong> {
         let ours = self.alone(ours)?;
         let value = match (&self.against, theirs) {

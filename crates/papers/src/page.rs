@@ -1,4 +1,4 @@
-//! A page a paper: what it proposes, what it claims, what came out.
+//! The page of a paper: its proposal, its claims, and our results.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use crate::{
 pub struct Part<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
-    /// What came of it.
+    /// Its results.
     pub report: &'a Report,
     /// Its figures.
     pub drawings: &'a [Drawing],
@@ -29,17 +29,17 @@ pub struct Part<'a> {
 pub enum Piece {
     /// Text, in Markdown.
     Text(String),
-    /// A figure, and its file without what says of which kind it is.
+    /// A figure, and its file name without extension.
     Figure(String, Box<Chart>),
 }
 
-/// The file of a figure, without what says of which kind it is.
+/// The file name of a figure without extension.
 #[must_use]
 pub fn figure_file(paper: &Paper, drawing: &Drawing) -> String {
     format!("{}-{}", paper.name, drawing.chart.name)
 }
 
-/// The page of a paper as Markdown, with its figures beside it.
+/// The page of a paper as Markdown, with its figures in files beside it.
 #[must_use]
 pub fn markdown(paper: &Paper, parts: &[Part<'_>]) -> String {
     let mut text = String::new();
@@ -56,10 +56,10 @@ pub fn markdown(paper: &Paper, parts: &[Part<'_>]) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The title of the page of all papers.
+/// The title of the index of all papers.
 pub const INDEX: &str = "Papers, reproduced";
 
-/// A table with a line a paper, in Markdown, with links to pages of this kind.
+/// A Markdown table with one line a paper, linking to pages with this extension.
 #[must_use]
 pub fn index(papers: &[(&Paper, Counts)], extension: &str) -> String {
     let link = |paper: &Paper| format!("[{}]({}.{extension})", cell(paper.title()), paper.name);
@@ -94,17 +94,17 @@ pub fn index(papers: &[(&Paper, Counts)], extension: &str) -> String {
     text
 }
 
-/// What is published, and what counts as reproduced.
+/// The kinds of published statements.
 const KINDS: [&str; 3] = ["numbers", "orders", "trends"];
 
-/// What the counts mean.
+/// Explanation of the counts.
 const COUNTING: &str = "\
 *Numbers*: printed numbers within their tolerance, of all that can be judged. *Orders* and *trends*, which the text \
 states or a figure shows, count once each, and only if they hold in every cell: an order with equal values, or on the wrong \
 side within a tolerance, is a *tie* and not reproduced. *Beyond reach*: claims about misprints, contradictions, and data that \
 do not exist.";
 
-/// How many of each kind were reproduced, of how many.
+/// Reproduced statements of each kind, with their total.
 fn shares(counts: &Counts) -> [String; 3] {
     [counts.numbers, counts.orders, counts.trends].map(share)
 }
@@ -116,7 +116,7 @@ fn share(tally: Tally) -> String {
     }
 }
 
-/// What stands on a page, in order.
+/// The content of a page, in order.
 #[must_use]
 pub fn pieces(paper: &Paper, parts: &[Part<'_>]) -> Vec<Piece> {
     let mut pieces = vec![Piece::Text(head(paper, parts))];
@@ -184,7 +184,7 @@ fn head(paper: &Paper, parts: &[Part<'_>]) -> String {
     text
 }
 
-/// A row a table or figure: how much of what it publishes was reproduced, and its worst number.
+/// A row for each table or figure: the reproduced part of its statements, and its worst number.
 fn overview(parts: &[Part<'_>], counts: &Counts) -> String {
     let mut text = format!(
         "| | {} | beyond reach | worst number |\n|---|--:|--:|--:|--:|---|\n",
@@ -217,7 +217,7 @@ fn overview_row(title: &str, counts: &Counts, worst: &str) -> String {
     format!("| {} | {} | {beyond} | {} |", cell(title), shares(counts).join(" | "), cell(worst))
 }
 
-/// The table of what was measured.
+/// The table of measured values.
 fn survey(header: &[String], rows: &[Vec<String>]) -> String {
     let row = |cells: &[String]| {
         let cells: String = cells.iter().map(|text| format!(" {} |", cell(text))).collect();
@@ -260,7 +260,7 @@ fn claims(report: &Report) -> String {
     text + "\n"
 }
 
-/// Why tolerances are what they are, and what nobody can reproduce; each reason once.
+/// Reasons for tolerances and for claims that cannot be reproduced, each once.
 fn reasons(report: &Report) -> String {
     let mut told: Vec<String> = Vec::new();
     for claim in &report.claims {
@@ -297,20 +297,20 @@ fn listed(title: &str, points: &[String]) -> String {
     format!("{title}\n\n{points}\n")
 }
 
-/// Text in a cell of a table.
+/// Text escaped for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
 impl ClaimReport {
-    /// What it is about: the paper's words, or the measure with its unit.
+    /// The subject: the paper's words, or the measure with its unit.
     #[must_use]
     pub fn subject(&self) -> String {
         let unit = self.unit.as_ref().map_or(String::new(), |unit| format!(" ({unit})"));
         self.says.clone().unwrap_or_else(|| self.measure.clone() + &unit)
     }
 
-    /// What was published, with its tolerance.
+    /// The published value with its tolerance.
     #[must_use]
     pub fn show_published(&self) -> String {
         let tolerance = self.tolerance.as_ref().filter(|tolerance| *tolerance != "exact");
@@ -325,14 +325,14 @@ impl ClaimReport {
         value + &tolerance
     }
 
-    /// What an independent simulation found.
+    /// The result of an independent simulation.
     #[must_use]
     pub fn show_reference(&self) -> String {
         let reference = self.reference.as_ref();
         reference.map_or(String::new(), |found| show::numbers(&found.value, " – ", show::exactly))
     }
 
-    /// What was measured.
+    /// The measured value.
     #[must_use]
     pub fn show_measured(&self) -> String {
         let range = matches!(self.published, Published::Range(_));
@@ -346,7 +346,7 @@ impl ClaimReport {
         }
     }
 
-    /// How much it matters how the text is read.
+    /// The sensitivity to the interpretation of the text.
     #[must_use]
     pub fn show_readings(&self) -> String {
         match (self.sensitivity(), self.agreeing()) {
@@ -358,14 +358,14 @@ impl ClaimReport {
     }
 }
 
-/// Markdown as HTML. HTML in it stays text.
+/// Converts Markdown to HTML. HTML in it is escaped.
 #[must_use]
 pub fn of_markdown(text: &str) -> String {
     let mut out = String::new();
     let mut in_link = false;
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
-        // Markdown beside the page is not beside a page that went elsewhere.
+        // Links to Markdown files beside the page would be broken on a page elsewhere.
         Event::Start(Tag::Link { ref dest_url, .. }) if dest_url.ends_with(".md") => {
             in_link = true;
             None
@@ -374,8 +374,8 @@ pub fn of_markdown(text: &str) -> String {
         other => Some(other),
     });
     html::push_html(&mut out, events);
-    // Quotes in texts are escaped, so that this is an attribute; pages allow no styles of their own.
+    // Quotes in texts are escaped, so this is an attribute. Pages allow no inline styles.
     let out = out.replace(" style=\"text-align: right\"", " class=\"right\"");
-    // What heads nothing is no heading.
+    // An empty header cell is not a header.
     out.replace("<th></th>", "<td></td>")
 }

@@ -1,4 +1,4 @@
-//! A paper: its folder, read.
+//! A paper, read from its folder.
 
 use crate::{
     error::{PaperError, Wrong, parse},
@@ -7,44 +7,44 @@ use crate::{
     record::Record,
 };
 
-/// The file that says what the paper is.
+/// The file that describes the paper.
 pub const INFO_FILE: &str = "paper.toml";
-/// The file with the verdicts as last accepted.
+/// The file with the accepted verdicts.
 pub const RECORD_FILE: &str = "verdicts.toml";
 
 /// A paper.
 #[derive(Clone, Debug)]
 pub struct Paper {
-    /// Its name: the folder's.
+    /// Its name, which is that of the folder.
     pub name: String,
     /// The folder, for messages.
     pub folder: String,
-    /// What it is, where the folder says.
+    /// The description, if the folder has one.
     pub info: Option<Info>,
     /// Its experiments, by name.
     pub experiments: Vec<Experiment>,
-    /// Its verdicts as last accepted.
+    /// The accepted verdicts.
     pub record: Record,
 }
 
-/// What a paper is.
+/// The description of a paper.
 #[derive(Clone, Debug)]
 pub struct Info {
-    /// What it is called here.
+    /// Its short name.
     pub name: String,
     /// Its title.
     pub title: String,
-    /// Who wrote it.
+    /// Its authors.
     pub authors: String,
-    /// When it came out.
+    /// Year of publication.
     pub year: i64,
-    /// Where.
+    /// Where it was published.
     pub venue: String,
-    /// What the mechanism is; Markdown.
+    /// Description of the mechanism; Markdown.
     pub about: String,
-    /// When it wins today; Markdown.
+    /// When the mechanism still wins today; Markdown.
     pub today: String,
-    /// Whether it is no paper but questions of ours.
+    /// Whether it is not a paper but a set of our own questions.
     pub ours: bool,
 }
 
@@ -53,21 +53,21 @@ pub struct Info {
 pub struct File {
     /// Its name.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
 impl Paper {
-    /// Whether it is no paper but questions of ours, whose verdicts do not count.
+    /// Whether it is not a paper but a set of our own questions, whose verdicts do not count.
     #[must_use]
     pub fn is_ours(&self) -> bool {
         self.info.as_ref().is_some_and(|info| info.ours)
     }
 
-    /// Reads a paper from the TOML files of its folder, which is called so in messages.
+    /// Reads a paper from the TOML files of its folder. `folder` is used in messages.
     ///
     /// # Errors
-    /// [`PaperError`] of the first file that is wrong.
+    /// [`PaperError`] of the first invalid file.
     pub fn read(name: &str, folder: &str, files: &[File]) -> Result<Self, PaperError> {
         let mut paper = Self {
             name: name.into(),
@@ -111,7 +111,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// What readers call it.
+    /// Its title for readers.
     #[must_use]
     pub fn title(&self) -> &str {
         self.info.as_ref().map_or(&self.name, |info| &info.title)
@@ -123,7 +123,7 @@ fn info(path: &str, text: &str) -> Result<Info, PaperError> {
     Ok(Info { name, title, authors, year, venue, about, today, ours })
 }
 
-/// `figure-9` comes before `figure-10`.
+/// A sort key with which `figure-9` comes before `figure-10`.
 fn natural(name: &str) -> Vec<(u64, String)> {
     let mut parts = Vec::new();
     let mut rest = name;

@@ -1,4 +1,4 @@
-//! What has to be run for some experiments, each thing once.
+//! The runs needed by some experiments, without duplicates.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::{
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What it is run with.
+    /// Its settings.
     pub settings: Settings,
-    /// Who wants it first, for messages: the file and the cell.
+    /// The first file and cell that need it, for messages.
     pub wanted_by: String,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// Its result.
     Done(Value),
-    /// An input is not there; why.
+    /// An input is missing; why.
     Missing(String),
 }
 
-/// The runs of some experiments; equal ones are one.
+/// The runs of some experiments, with equal ones merged.
 pub struct Plan<'a> {
     pub(crate) experiments: Vec<Planned<'a>>,
     runs: Vec<Run>,
@@ -38,17 +38,17 @@ pub struct Plan<'a> {
 /// An experiment and its runs.
 pub(crate) struct Planned<'a> {
     pub experiment: &'a Experiment,
-    /// As the experiment says.
+    /// Runs by the experiment's own interpretation.
     pub base: Cells,
-    /// The runs of every other reading.
+    /// Runs by each other interpretation.
     pub readings: Vec<(&'a Reading, Cells)>,
 }
 
-/// The numbers of the runs of each cell, one a seed.
+/// The indices of the runs of each cell, one a seed.
 pub(crate) type Cells = BTreeMap<Cell, Vec<usize>>;
 
 impl<'a> Plan<'a> {
-    /// Plans experiments, with or without their other readings.
+    /// Plans experiments, with or without their other interpretations.
     pub fn of(experiments: impl IntoIterator<Item = &'a Experiment>, readings: bool) -> Self {
         let mut plan = Self { experiments: Vec::new(), runs: Vec::new() };
         let mut known = BTreeMap::new();
@@ -98,13 +98,13 @@ impl<'a> Plan<'a> {
         planned
     }
 
-    /// What has to be run.
+    /// The runs to execute.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 }
 
-/// The cells that claims need, and those they are compared with.
+/// The cells needed by claims, and those they are compared with.
 fn claimed(experiment: &Experiment) -> Vec<Cell> {
     let mut cells = Vec::new();
     for claim in &experiment.claims {
@@ -119,7 +119,7 @@ fn claimed(experiment: &Experiment) -> Vec<Cell> {
     cells
 }
 
-/// As above, for figures.
+/// The cells needed by figures, and those they are compared with.
 fn drawn(experiment: &Experiment) -> Vec<Cell> {
     let mut cells = Vec::new();
     for figure in &experiment.figures {
@@ -127,7 +127,7 @@ fn drawn(experiment: &Experiment) -> Vec<Cell> {
         let shown = figure.cells().into_iter().filter(|cell| experiment.has(cell));
         for cell in shown {
             let other = measure.other(&cell);
-            // A cell without one to compare with has no value.
+            // A cell whose comparison does not exist has no value.
             if other.as_ref().is_none_or(|other| experiment.has(other)) {
                 cells.extend(other);
                 cells.push(cell);
@@ -138,7 +138,7 @@ fn drawn(experiment: &Experiment) -> Vec<Cell> {
 }
 
 impl Planned<'_> {
-    /// A measure of a cell with each seed; or why there is none.
+    /// A measure of a cell for each seed, or why there is none.
     pub fn values(
         &self,
         cells: &Cells,

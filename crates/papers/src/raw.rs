@@ -1,4 +1,4 @@
-//! The files as they are written. `papers/README.md` says what each field means.
+//! The files as written. `papers/README.md` explains each field.
 
 use std::collections::BTreeMap;
 
@@ -28,13 +28,13 @@ impl OneOrMany {
     }
 }
 
-/// How an experiment is run among the quick tests.
+/// How an experiment is run in the quick tests.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Quick {
-    /// As it is, or not at all.
+    /// Unchanged, or not at all.
     Whole(bool),
-    /// With these settings over all others.
+    /// With these settings overriding all others.
     Shorter(Table),
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Experiment {
 pub(crate) struct Axis {
     pub name: String,
     pub title: Option<String>,
-    /// Each with a `name`, perhaps a `title` and an `x`; all other fields are settings.
+    /// Each has a `name` and optionally a `title` and an `x`. All other fields are settings.
     pub values: Vec<Table>,
 }
 
@@ -96,23 +96,23 @@ pub(crate) struct Claim {
     pub measure: String,
     #[serde(default)]
     pub at: At,
-    // A number, or a table of them.
+    // For a number or a table of them.
     pub rows: Option<String>,
     pub columns: Option<String>,
     pub published: Option<Value>,
     pub direction: Option<String>,
     pub reference: Option<Value>,
-    // A range or a mean over some axes.
+    // For a range or a mean over some axes.
     pub over: Option<OneOrMany>,
     pub published_range: Option<[f64; 2]>,
     pub reference_range: Option<[f64; 2]>,
     pub published_mean: Option<f64>,
     pub reference_mean: Option<f64>,
-    // An order or a trend.
+    // For an order or a trend.
     pub along: Option<String>,
     pub order: Option<Vec<String>>,
     pub trend: Option<crate::claim::Trend>,
-    // Of all.
+    // For all kinds.
     pub tolerance: Option<String>,
     pub because: Option<String>,
     pub band: Option<String>,

@@ -1,4 +1,4 @@
-//! The verdicts as last accepted: `verdicts.toml`.
+//! The accepted verdicts: `verdicts.toml`.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -17,23 +17,23 @@ const HEAD: &str = "\
 
 ";
 
-/// The verdicts of a paper's claims, by their ids.
+/// The verdicts of a paper's claims, by id.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub struct Record(BTreeMap<String, Accepted>);
 
-/// A verdict that was accepted.
+/// An accepted verdict.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accepted {
     /// The verdict.
     pub verdict: Verdict,
-    /// What was measured then.
+    /// The values measured at that time.
     pub measured: Vec<f64>,
 }
 
 impl Record {
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
     /// [`PaperError`], with the line.
@@ -41,12 +41,12 @@ impl Record {
         parse(file, text)
     }
 
-    /// What was accepted of a claim.
+    /// The accepted verdict of a claim.
     pub(crate) fn of(&self, id: &str) -> Option<&Accepted> {
         self.0.get(id)
     }
 
-    /// Claims of an experiment that are recorded and not made any more.
+    /// Recorded claims of an experiment that no longer exist.
     pub(crate) fn gone<'a>(&'a self, report: &'a Report) -> impl Iterator<Item = &'a str> {
         let made = |id: &str| report.claims.iter().any(|claim| claim.id == id);
         self.0
@@ -56,8 +56,8 @@ impl Record {
             .filter(move |id| !made(id))
     }
 
-    /// The record with what came of some experiments. What was skipped stays as it was; experiments
-    /// that the paper no longer has go.
+    /// The record updated with the reports of some experiments. Skipped claims keep their entry.
+    /// Experiments that the paper no longer has are removed.
     #[must_use]
     pub fn with(&self, reports: &[Report], experiments: &[&str]) -> Self {
         let ran = |name: &str| reports.iter().any(|report| report.experiment == name);
@@ -102,7 +102,7 @@ fn experiment(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-/// Six digits: enough to show what changed, and no more than is equal on all machines.
+/// Six significant digits: enough to show a change, and few enough to be equal on all machines.
 fn rounded(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let value: f64 = scientific.parse().unwrap_or(value);
@@ -110,22 +110,22 @@ fn rounded(value: f64) -> String {
     if text.contains('.') { text } else { text + ".0" }
 }
 
-/// How a claim stands to what was accepted.
+/// How a claim differs from its accepted verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
     /// It was not recorded.
     New,
-    /// It was worse.
+    /// The verdict is better than the accepted one.
     Better,
-    /// It was better.
+    /// The verdict is worse than the accepted one.
     Worse,
-    /// The verdict is the same, but another value was measured.
+    /// The verdict is the same, but the measured value differs.
     Moved,
 }
 
 impl Change {
-    /// Of a claim with this record.
+    /// The change of a claim relative to this record.
     pub(crate) fn of(claim: &ClaimReport, record: &Record) -> Option<Self> {
         let now = claim.verdict?;
         match record.of(&claim.id) {
@@ -142,7 +142,7 @@ impl Change {
 }
 
 impl Accepted {
-    /// Whether these values are the recorded ones, but for what rounding took away.
+    /// Whether these values equal the recorded ones up to their rounding.
     fn is_near(&self, now: &[f64]) -> bool {
         let near = |(now, then): (&f64, &f64)| (now - then).abs() <= 1e-5 * then.abs();
         now.len() == self.measured.len() && now.iter().zip(&self.measured).all(near)

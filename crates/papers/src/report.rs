@@ -1,4 +1,4 @@
-//! What came of experiments, for people and for programs.
+//! Results of experiments, for people and for programs.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,29 @@ use crate::{
     axes::Cell, claim::StatementKind, record::Change, show, statistics::Stat, verdict::Verdict,
 };
 
-/// What came of an experiment.
+/// The result of an experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Its paper.
     pub paper: String,
     /// Its name.
     pub experiment: String,
-    /// What it is.
+    /// Its title.
     pub title: String,
-    /// Where in the paper it stands.
+    /// Where it is in the paper.
     pub source: String,
-    /// What stands in for an input that is lost.
+    /// The replacement of an input that is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stand_in: Option<String>,
-    /// With how many seeds each cell was run.
+    /// Number of seeds a cell.
     pub seeds: u32,
-    /// What came of the claims.
+    /// The results of the claims.
     pub claims: Vec<ClaimReport>,
-    /// What was measured, by name.
+    /// The measures, by name.
     pub measures: BTreeMap<String, String>,
-    /// Every cell that was run, and its measures.
+    /// Every cell that was run, with its measures.
     pub cells: Vec<CellReport>,
-    /// Recorded claims that are not made any more.
+    /// Recorded claims that no longer exist.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
     /// Whether every measure of every cell is shown.
@@ -38,62 +38,62 @@ pub struct Report {
     pub(crate) surveys: bool,
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimReport {
     /// Its name in the record.
     pub id: String,
-    /// The cells it is about.
+    /// Its cells.
     pub title: String,
-    /// Its name in the paper's words.
+    /// Its name in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// Whether it is a number, an order or a trend.
+    /// The kind of statement.
     pub kind: StatementKind,
-    /// Whether it is a question of ours, which does not count.
+    /// Whether it is our own question, which does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ours: bool,
-    /// The claim of the file that it is a part of.
+    /// The index of its claim in the file.
     #[serde(skip)]
     pub(crate) part_of: usize,
-    /// What is measured, for readers.
+    /// The measure, for readers.
     pub measure: String,
     /// Its unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What the paper printed: a number, the ends of a range, or in words.
+    /// The published value: a number, the ends of a range, or words.
     pub published: Published,
-    /// How near is near enough.
+    /// The tolerance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<String>,
-    /// Why.
+    /// The reason for the tolerance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// What an independent simulation found.
+    /// The result of an independent simulation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<Reference>,
-    /// What was measured: a number, the ends of a range, or all numbers of an order.
+    /// The measured values: a number, the ends of a range, or all numbers of an order.
     pub measured: Vec<Stat>,
-    /// The verdict; none where there is nothing but a reference.
+    /// The verdict; `None` if there is only a reference.
     pub verdict: Option<Verdict>,
-    /// What the verdict would be of what nobody can reproduce.
+    /// The verdict that a claim which cannot be reproduced would otherwise have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<Verdict>,
-    /// Why nobody can, what is known of the cause, or why it was skipped.
+    /// Why it cannot be reproduced, what is known of the cause, or why it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The verdict as it was accepted.
+    /// The accepted verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<Verdict>,
-    /// How it stands to that.
+    /// How it differs from the accepted verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
-    /// The measure under other readings of the text.
+    /// The measure under other interpretations of the text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingReport>,
 }
 
-/// What a paper printed.
+/// The published value of a paper.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Published {
@@ -107,43 +107,43 @@ pub enum Published {
     Words(String),
 }
 
-/// What an independent simulation found.
+/// The result of an independent simulation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reference {
     /// A number, or the ends of a range.
     pub value: Vec<f64>,
-    /// How near to it we have to be.
+    /// The required accuracy.
     pub band: String,
-    /// Whether we are; none if nothing was measured.
+    /// Whether it was met; `None` if nothing was measured.
     pub met: Option<bool>,
 }
 
-/// A claim under another reading of the text.
+/// A claim under another interpretation of the text.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReadingReport {
-    /// The reading.
+    /// The interpretation.
     pub name: String,
-    /// What was measured.
+    /// The measured values.
     pub measured: Vec<Stat>,
     /// The verdict.
     pub verdict: Option<Verdict>,
 }
 
-/// A cell and what was measured there.
+/// A cell and its measured values.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellReport {
     /// The value of each axis.
     pub cell: BTreeMap<String, String>,
-    /// What readers call it.
+    /// Its title for readers.
     pub title: String,
-    /// Its measures; none of those whose input is not there.
+    /// Its measures, without those whose input is missing.
     pub measured: BTreeMap<String, Stat>,
     #[serde(skip)]
     pub(crate) at: Cell,
 }
 
 impl Report {
-    /// What was measured of every cell, where all of it is wanted: a header, and a row a cell.
+    /// The measured values of every cell if all are wanted: a header, and a row a cell.
     #[must_use]
     pub fn survey(&self) -> Option<(Vec<String>, Vec<Vec<String>>)> {
         if !self.surveys {
@@ -161,7 +161,7 @@ impl Report {
 }
 
 impl Report {
-    /// What came of each published claim of the file as a whole: the worst of its cells.
+    /// The verdict of each published claim of the file as a whole: the worst of its cells.
     fn statements(&self) -> impl Iterator<Item = (StatementKind, Verdict)> + '_ {
         let counted = || self.claims.iter().filter(|claim| !claim.ours);
         let parts: std::collections::BTreeSet<_> = counted().map(|claim| claim.part_of).collect();
@@ -173,7 +173,7 @@ impl Report {
         })
     }
 
-    /// The published number that is missed by most, and by how much of it.
+    /// The published number with the largest relative deviation, and that deviation.
     #[must_use]
     pub fn worst(&self) -> Option<(&ClaimReport, f64)> {
         let counted = self.claims.iter().filter(|claim| {
@@ -186,7 +186,8 @@ impl Report {
 }
 
 impl ClaimReport {
-    /// By which share of the published number the measured one misses it; of a range, at its worse end.
+    /// Relative deviation of the measured number from the published one; for a range, at its worse
+    /// end.
     fn miss(&self) -> Option<f64> {
         let published = match &self.published {
             Published::Number(value) => vec![*value],
@@ -199,12 +200,12 @@ impl ClaimReport {
         misses.max_by(|one, other| one.abs().total_cmp(&other.abs()))
     }
 
-    /// What was measured, without deviations.
+    /// The measured values without deviations.
     pub(crate) fn means(&self) -> Vec<f64> {
         self.measured.iter().map(|stat| stat.mean).collect()
     }
 
-    /// The least and the greatest of a number under all readings.
+    /// The lowest and the highest value of a number under all interpretations.
     #[must_use]
     pub fn sensitivity(&self) -> Option<[f64; 2]> {
         let [own] = self.measured[..] else { return None };
@@ -218,7 +219,7 @@ impl ClaimReport {
         }))
     }
 
-    /// How many readings come to the same verdict, of how many.
+    /// The number of interpretations with the same verdict, and the number of all.
     #[must_use]
     pub fn agreeing(&self) -> Option<(usize, usize)> {
         let own = self.otherwise.or(self.verdict)?;
@@ -233,7 +234,7 @@ impl ClaimReport {
     }
 }
 
-/// What came of statements of one kind, or of all.
+/// Verdicts of statements of one kind, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Within the tolerance; in order.
@@ -244,20 +245,20 @@ pub struct Tally {
     pub direction: usize,
     /// Neither.
     pub not: usize,
-    /// Without their input.
+    /// Without input.
     pub skipped: usize,
-    /// Reproducible by nobody.
+    /// Cannot be reproduced.
     pub unreachable: usize,
 }
 
 impl Tally {
-    /// How many could be judged.
+    /// Number of judged statements.
     #[must_use]
     pub const fn judged(&self) -> usize {
         self.reproduced + self.tie + self.direction + self.not
     }
 
-    /// How many there are, by verdict, the best first.
+    /// Number of statements by verdict, the best first.
     #[must_use]
     pub const fn by_verdict(&self) -> [usize; Verdict::ALL.len()] {
         [self.reproduced, self.tie, self.direction, self.not, self.skipped, self.unreachable]
@@ -275,7 +276,7 @@ impl Tally {
     }
 }
 
-/// What came of published statements. Questions of ours are counted by themselves.
+/// Verdicts of published statements. Our own questions are counted separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All claims: one for each number, pair and cell.
@@ -283,15 +284,15 @@ pub struct Counts {
     pub all: Tally,
     /// Printed numbers.
     pub numbers: Tally,
-    /// Orders. One counts once, by the worst of its cells.
+    /// Orders. An order counts once, by the worst of its cells.
     pub orders: Tally,
-    /// Trends. One counts once, by the worst of its cells.
+    /// Trends. A trend counts once, by the worst of its cells.
     pub trends: Tally,
-    /// Questions of ours, one for each number, pair and cell.
+    /// Our own questions, one for each number, pair and cell.
     pub ours: Tally,
-    /// References that were met.
+    /// Number of references met.
     pub references_met: usize,
-    /// References that were missed.
+    /// Number of references missed.
     pub references_missed: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The settings of a run: options of the simulator by name, which mean nothing here.
+//! The settings of a run: options of the simulator by name, which this crate does not interpret.
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use toml::Value;
 
 use crate::error::Wrong;
 
-/// Options by name. `Setting::Flag(false)` takes an option away that was set below.
+/// Options by name. `Setting::Flag(false)` removes an option set at a lower level.
 pub type Settings = BTreeMap<String, Setting>;
 
-/// Before the name of a file in the folder of traces.
+/// Prefix of the name of a file in the folder of traces.
 const TRACES: &str = "traces:";
-/// Before the name of a file beside the experiment.
+/// Prefix of the name of a file beside the experiment.
 const BESIDE: &str = "paper:";
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Setting {
-    /// Given without a value, or not given.
+    /// Present without a value, or absent.
     Flag(bool),
-    /// Given once.
+    /// One value.
     One(Text),
-    /// Given several times.
+    /// Several values.
     Many(Vec<Text>),
 }
 
 /// A value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Text {
-    /// As it stands.
+    /// Literal text.
     Plain(String),
     /// A file in the folder of traces.
     Trace(String),
@@ -42,7 +42,7 @@ pub enum Text {
 }
 
 impl Setting {
-    /// From TOML, in a file of this folder.
+    /// A setting from TOML, in a file of this folder.
     pub(crate) fn of(value: &Value, folder: &str) -> Result<Self, Wrong> {
         Ok(match value {
             Value::Boolean(given) => Self::Flag(*given),
@@ -72,7 +72,7 @@ fn text(value: &Value, folder: &str) -> Result<Text, Wrong> {
     })
 }
 
-/// Settings from a table of TOML, in a file of this folder.
+/// Settings from a TOML table, in a file of this folder.
 pub(crate) fn of_table(table: &toml::Table, folder: &str) -> Result<Settings, Wrong> {
     let setting = |(name, value): (&String, &Value)| {
         let setting = Setting::of(value, folder).map_err(|wrong| wrong.within(name))?;
@@ -81,7 +81,7 @@ pub(crate) fn of_table(table: &toml::Table, folder: &str) -> Result<Settings, Wr
     table.iter().map(setting).collect()
 }
 
-/// Lays settings over others.
+/// Overrides settings by others.
 pub(crate) fn lay(over: &Settings, below: &mut Settings) {
     below.extend(over.iter().map(|(name, setting)| (name.clone(), setting.clone())));
 }

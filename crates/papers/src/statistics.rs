@@ -9,12 +9,12 @@ use crate::show;
 pub struct Stat {
     /// Mean over the seeds.
     pub mean: f64,
-    /// One run's standard deviation over the seeds (n - 1); none of a single run.
+    /// Standard deviation of one run over the seeds (n - 1); `None` for a single run.
     pub sd: Option<f64>,
 }
 
 impl Stat {
-    /// Of the values of all seeds, of which there is one at least.
+    /// From the values of all seeds, of which there is at least one.
     pub(crate) fn of(values: &[f64]) -> Self {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -24,7 +24,7 @@ impl Stat {
 }
 
 impl Stat {
-    /// The mean, with the deviation where there is one.
+    /// The mean, with the deviation if there is one.
     #[must_use]
     pub fn show(&self) -> String {
         match self.sd {

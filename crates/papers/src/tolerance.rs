@@ -1,8 +1,8 @@
-//! How far a measured value may be from a published one.
+//! Tolerances of measured values relative to published ones.
 
 use crate::error::Wrong;
 
-/// How near is near enough: either is enough where both are given.
+/// A relative and an absolute tolerance. If both are given, meeting either is sufficient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
     text: String,
@@ -11,7 +11,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Reads `3%` (of the published value), `±0.5`, `3% or ±0.5`, `exact`.
+    /// Parses `3%` (of the published value), `±0.5`, `3% or ±0.5`, `exact`.
     pub(crate) fn parse(text: &str) -> Result<Self, Wrong> {
         let mut parsed = Self { text: text.into(), relative: 0.0, absolute: 0.0 };
         let number =
@@ -33,14 +33,14 @@ impl Tolerance {
         Ok(parsed)
     }
 
-    /// How far a value may be from this one.
+    /// The tolerated deviation from this value.
     pub fn around(&self, published: f64) -> f64 {
         self.absolute.max(published.abs() * self.relative)
     }
 
-    /// Whether a value is near enough.
+    /// Whether a measured value is within the tolerance.
     pub fn holds(&self, published: f64, measured: f64) -> bool {
-        // What equals in decimal may differ in the last binary digit.
+        // Numbers that are equal in decimal may differ in the last binary digit.
         let rounding = published.abs() * 1e-9;
         (measured - published).abs() <= self.around(published) + rounding
     }
@@ -50,7 +50,7 @@ impl Tolerance {
         &self.text
     }
 
-    /// Whether nothing but the value itself is near enough.
+    /// Whether only the exact value is within the tolerance.
     pub fn is_exact(&self) -> bool {
         self.relative == 0.0 && self.absolute == 0.0
     }

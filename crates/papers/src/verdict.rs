@@ -1,27 +1,27 @@
-//! What can come of a claim.
+//! The possible verdicts.
 
 use serde::{Deserialize, Serialize};
 
-/// What came of a claim, the best first.
+/// The verdict of a claim, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The measured value lies within the tolerance; the order or trend holds.
+    /// The measured value is within the tolerance; the order or trend holds.
     Reproduced,
     /// Values of an order are equal, or on the wrong side within its tolerance.
     Tie,
-    /// The value does not, but the order does, or the sign.
+    /// The value is not within the tolerance, but its order or sign is right.
     Direction,
-    /// Neither.
+    /// None of these.
     Not,
-    /// Its input is not there.
+    /// Its input is missing.
     Skipped,
-    /// Nobody can reproduce it.
+    /// It cannot be reproduced.
     Unreachable,
 }
 
 impl Verdict {
-    /// All there are, the best first.
+    /// All verdicts, the best first.
     pub const ALL: [Self; 6] =
         [Self::Reproduced, Self::Tie, Self::Direction, Self::Not, Self::Skipped, Self::Unreachable];
 
@@ -37,12 +37,13 @@ impl Verdict {
         }
     }
 
-    /// Whether something was measured that can be held beside what was published.
+    /// Whether there is a measured value to compare with the published one.
     pub const fn is_judged(self) -> bool {
         !matches!(self, Self::Skipped | Self::Unreachable)
     }
 
-    /// Whether this is worse than what was recorded. What could not be judged is not compared.
+    /// Whether this is worse than the recorded verdict. Verdicts without a judgement are not
+    /// compared.
     pub const fn is_worse_than(self, recorded: Self) -> bool {
         match (self.rank(), recorded.rank()) {
             (Some(now), Some(then)) => now > then,

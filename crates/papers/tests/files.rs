@@ -1,4 +1,4 @@
-//! Files: which runs they come to, what is refused and in which words, what is recorded.
+//! Files: the runs they need, what is refused and with which message, and what is recorded.
 
 mod common;
 
@@ -302,7 +302,7 @@ fn a_page_has_the_words_the_figures_and_the_claims() {
     assert!(html.contains("It <em>works</em>."), "{html}");
     assert!(figures.len() == 2 && figures[0].contains("Cost <by> load"), "{figures:?}");
     assert_eq!(page::of_markdown("a <b onclick=x>"), "<p>a &lt;b onclick=x&gt;</p>\n");
-    // Two lines of three points, and two numbers of the paper, hollow.
+    // Two lines of three points, and two numbers of the paper as hollow points.
     let hollow = |svg: &str| svg.matches("r=\"6\" opacity=\"1\" fill=\"none\"").count();
     assert_eq!(hollow(&drawings[0].svg), 2, "{}", drawings[0].svg);
     let lines = drawings[0].svg.lines().filter(|line| line.starts_with("<polyline"));

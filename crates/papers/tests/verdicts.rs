@@ -1,5 +1,5 @@
-//! Every rule by which a claim gets its verdict, with what it lets through and what it does not.
-//! Costs are: plain 40, 80, 120; clever 30, 60, 90 (25 % saved).
+//! Every rule that gives a claim its verdict, with accepted and rejected cases. Costs are: plain
+//! 40, 80, 120; clever 30, 60, 90 (25 % saved).
 
 mod common;
 
@@ -56,7 +56,7 @@ fn a_ratio_has_its_side_of_one_for_a_direction() {
     assert_eq!(claim(1.5), Not);
 }
 
-/// A table with one row a policy; both miss their numbers in the first column.
+/// A table with one row a policy. Both miss their numbers in the first column.
 fn table(plain: &str, clever: &str) -> Vec<Verdict> {
     let report = report(&format!(
         "[[claim]]\nmeasure='cost'\nat={{load=['low','high']}}\nrows='policy'\ncolumns='load'\n\
@@ -74,10 +74,10 @@ fn a_table_stands_in_the_order_of_its_axes() {
 
 #[test]
 fn a_number_that_misses_has_the_order_along_the_axis_for_a_direction() {
-    // Cells stand as low plain, low clever, high plain, high clever.
+    // The order of the cells is low plain, low clever, high plain, high clever.
     assert_eq!(table("[60, 120]", "[50, 90]")[..2], [Direction, Direction]);
     assert_eq!(table("[50, 120]", "[60, 90]")[..2], [Not, Not]);
-    // What was printed as nearly equal has no order.
+    // Numbers published as nearly equal have no order.
     assert_eq!(table("[60, 120]", "[59, 90]")[..2], [Not, Not]);
 }
 
@@ -196,13 +196,13 @@ fn statements_are_counted_as_published() {
     let of = |reproduced, not| Tally { reproduced, not, ..Tally::default() };
     assert_eq!((all.numbers, all.orders, all.trends), (of(3, 1), of(1, 0), of(1, 0)));
     assert_eq!(all.all, of(7, 1));
-    // One cell that is out of order breaks it.
+    // One cell out of order breaks the claim.
     let broken = "[[axis]]\nname='way'\nvalues=[{name='one'},{name='other',more=90}]\n[[claim]]\n\
                   measure='cost'\nat={load='low'}\nalong='policy'\norder=['clever','plain']\n\
                   [[claim]]\nmeasure='cost'\nalong='load'\ntrend='falls'\n";
     let broken = counts(broken);
     assert_eq!((broken.orders, broken.trends), (of(1, 0), of(0, 1)));
-    // A question of ours is counted by itself.
+    // Our own questions are counted separately.
     let ours = counts(&format!("{table}ours=true\n{order}"));
     assert_eq!((ours.ours, ours.all), (of(3, 1), of(2, 0)));
 }
@@ -228,10 +228,10 @@ fn a_trend_holds_at_every_step() {
     assert_eq!(claim("rises", "['low','middle','high']", ""), Reproduced);
     assert_eq!(claim("falls", "['low','middle','high']", ""), Not);
     assert_eq!(claim("falls", "['high','middle','low']", ""), Reproduced);
-    // One step goes back, though the end is beyond the beginning.
+    // One step goes back, although the end is beyond the start.
     assert_eq!(claim("rises", "['middle','low','high']", ""), Not);
     assert_eq!(claim("rises", "['middle','low','high']", "tolerance='50%'"), Tie);
-    // However wide the tolerance, what ends where it began goes nowhere.
+    // With any tolerance, a trend that ends where it began is not a rise.
     assert_eq!(claim("rises", "['high','low']", "tolerance='99%'"), Not);
     assert_eq!(claim("flat", "['low','middle']", "tolerance='34%'"), Reproduced);
     assert_eq!(claim("flat", "['low','middle']", "tolerance='33%'"), Not);
@@ -299,7 +299,7 @@ fn a_direction_without_its_input_is_told_by_the_others() {
 
 #[test]
 fn a_verdict_is_of_the_mean_over_the_seeds() {
-    // Seeds 1 to 3 add 2 in the mean.
+    // Seeds 1 to 3 add 2 on average.
     let claim = only(
         "[run]\nseeds=3\n[[claim]]\nmeasure='cost'\nat={load='low',policy='plain'}\npublished=42\n\
          tolerance='exact'",

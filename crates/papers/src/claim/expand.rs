@@ -1,4 +1,4 @@
-//! From a claim as it is written to one claim a cell.
+//! Expands a claim of a file into one claim a cell.
 
 use super::{
     Claim, Statement,
@@ -12,13 +12,13 @@ use crate::{
     tolerance::Tolerance,
 };
 
-/// What a claim is made in.
+/// The context of a claim.
 pub(crate) struct Scope<'a> {
     /// The experiment's name.
     pub experiment: &'a str,
     pub axes: &'a Axes,
     pub measures: &'a [Measure],
-    /// Cells there are none of.
+    /// Cells that do not exist.
     pub without: &'a [Selection],
 }
 
@@ -28,7 +28,7 @@ impl Scope<'_> {
     }
 }
 
-/// All claims that one claim of a file stands for.
+/// All claims that one claim of a file represents.
 pub(crate) fn expand(raw: &raw::Claim, scope: &Scope<'_>) -> Result<Vec<Claim>, Wrong> {
     let known = scope.measures.iter().map(|measure| measure.name.as_str());
     if !scope.measures.iter().any(|measure| measure.name == raw.measure) {
@@ -149,7 +149,7 @@ fn means(raw: &raw::Claim, scope: &Scope<'_>, selection: &Selection) -> Result<V
     })
 }
 
-/// What is stated of all cells along some axes, for every choice of the others.
+/// A claim about all cells along some axes, for every choice of the others.
 fn over(
     raw: &raw::Claim,
     scope: &Scope<'_>,
@@ -221,7 +221,7 @@ fn sequences(
         .collect())
 }
 
-/// For every choice of the other axes, the cells along one, in this order.
+/// For every choice of the other axes, the cells along one axis, in this order.
 fn groups<'a>(
     scope: &'a Scope<'_>,
     selection: &'a Selection,
@@ -253,7 +253,7 @@ fn band(raw: &raw::Claim) -> Result<Tolerance, Wrong> {
     Tolerance::parse(text).map_err(|wrong| wrong.within("band"))
 }
 
-/// The claim about a cell, or about those that differ from it along the axes in `but`.
+/// The claim about a cell, or about the cells that differ from it only along the axes in `but`.
 fn claim(
     raw: &raw::Claim,
     scope: &Scope<'_>,

@@ -1,22 +1,22 @@
-//! The rules by which a measured value gets its verdict.
+//! The rules that give a measured value its verdict.
 
 use super::{Claim, Statement, Trend};
 use crate::{axes::Cell, tolerance::Tolerance, verdict::Verdict};
 
-/// What came of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Judged {
-    /// What was measured: one number, the ends of a range, or those of all cells.
+    /// The measured values: one number, the ends of a range, or those of all cells.
     pub measured: Vec<f64>,
-    /// The verdict; none where there is only a reference.
+    /// The verdict; `None` if there is only a reference.
     pub verdict: Option<Verdict>,
-    /// Whether the reference was met, where there is one.
+    /// Whether the reference was met, if there is one.
     pub reference_met: Option<bool>,
 }
 
 impl Claim {
-    /// Judges by the mean of each cell, in the unit of the measure; none if a cell it is about was not
-    /// measured. `neutral` is the value of the measure that says that nothing is different.
+    /// Judges by the mean of each cell, in the unit of the measure. `None` if a cell was not
+    /// measured. `neutral` is the value of the measure that means no difference.
     pub(crate) fn judge(
         &self,
         mean: impl Fn(&Cell) -> Option<f64>,
@@ -28,7 +28,7 @@ impl Claim {
         };
         let same_side =
             |published, measured| sides(published, measured).is_some_and(|(p, m)| p == m);
-        // A saving is not reproduced by a loss, however near the two are.
+        // A saving is not reproduced by a loss, however close the two values are.
         let holds = |tolerance: &Tolerance, published, measured| {
             tolerance.holds(published, measured)
                 && sides(published, measured).is_none_or(|(p, m)| p * m >= 0)
@@ -104,8 +104,8 @@ impl Claim {
     }
 }
 
-/// Whether a value lies on the same side of others as the published one of theirs. What the paper
-/// printed as nearly equal has no order, nor has what was not measured.
+/// Whether a value is on the same side of others as the published value of theirs. Values published
+/// as nearly equal have no order, nor have values that were not measured.
 fn keeps_order(
     published: f64,
     measured: f64,
@@ -130,7 +130,7 @@ fn goes(way: f64, values: &[f64], tolerance: Option<&Tolerance>) -> bool {
     values.windows(2).all(step) && ends.is_some_and(|(first, last)| way * (last - first) > 0.0)
 }
 
-/// -1, 0 or 1.
+/// The sign: -1, 0 or 1.
 fn side(difference: f64) -> i8 {
     match difference {
         d if d > 0.0 => 1,
@@ -139,7 +139,7 @@ fn side(difference: f64) -> i8 {
     }
 }
 
-/// An order that holds strictly, or with the tolerance only.
+/// The verdict of an order that holds strictly, or only within the tolerance.
 const fn in_order(strict: bool, loose: bool) -> Verdict {
     match (strict, loose) {
         (true, _) => Verdict::Reproduced,

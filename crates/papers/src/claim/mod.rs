@@ -1,4 +1,4 @@
-//! What a paper claims, one claim a cell or a group of cells.
+//! Claims of a paper, each about a cell or a group of cells.
 
 mod expand;
 mod judge;
@@ -15,93 +15,93 @@ pub(crate) use expand::{Scope, expand};
 pub struct Claim {
     /// Its name in the records: `table-4/erasures/random,greedy`.
     pub id: String,
-    /// What it is about, for readers.
+    /// Its subject, for readers.
     pub title: String,
-    /// Its name in the paper's words.
+    /// Its name in the paper.
     pub says: Option<String>,
-    /// The measure it is about.
+    /// The measure.
     pub measure: String,
-    /// Why the tolerance is what it is.
+    /// The reason for the tolerance.
     pub because: Option<String>,
-    /// Why nobody can reproduce it.
+    /// Why it cannot be reproduced.
     pub unreachable: Option<String>,
-    /// What is known of the cause.
+    /// Known facts about the cause of a deviation.
     pub remark: Option<String>,
-    /// Whether it is a question of ours: its verdict is shown and does not count.
+    /// Whether it is our own question. Its verdict is shown and does not count.
     pub ours: bool,
-    /// The claim of the file that it is a part of, counted from 0.
+    /// The index of its claim in the file.
     pub part_of: usize,
-    /// What it states.
+    /// The statement.
     pub statement: Statement,
 }
 
-/// What a paper publishes: each kind is counted by itself.
+/// The kinds of published statements, which are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatementKind {
     /// A printed number.
     Number,
-    /// Which of several is the least, and which comes next.
+    /// Which of several values is the lowest, and which comes next.
     Order,
-    /// How a measure goes along an axis.
+    /// How a measure changes along an axis.
     Trend,
 }
 
-/// What a claim states.
+/// The statement of a claim.
 #[derive(Clone, Debug)]
 pub enum Statement {
-    /// A number of a cell.
+    /// The number of a cell.
     Number {
         /// The cell.
         cell: Cell,
-        /// What the paper printed; nothing where only the reference has a number.
+        /// The published number; `None` if only the reference has one.
         published: Option<(f64, Tolerance)>,
-        /// Other cells along the axis of the direction, with what the paper printed.
+        /// Other cells along the axis of the direction, with the published numbers.
         others: Option<Vec<(Cell, f64)>>,
-        /// What an independent simulation found, and how near to it we have to be.
+        /// The result of an independent simulation, with the required accuracy.
         reference: Option<(f64, Tolerance)>,
     },
-    /// The least and the greatest number of some cells.
+    /// The lowest and the highest number of some cells.
     Range {
         /// The cells.
         cells: Vec<Cell>,
-        /// What the paper printed.
+        /// The published numbers.
         published: [f64; 2],
-        /// How near is near enough, at both ends.
+        /// The tolerance at both ends.
         tolerance: Tolerance,
-        /// What an independent simulation found.
+        /// The result of an independent simulation.
         reference: Option<([f64; 2], Tolerance)>,
     },
     /// The mean of the numbers of some cells.
     Mean {
         /// The cells.
         cells: Vec<Cell>,
-        /// What the paper printed.
+        /// The published number.
         published: f64,
-        /// How near is near enough.
+        /// The tolerance.
         tolerance: Tolerance,
-        /// What an independent simulation found.
+        /// The result of an independent simulation.
         reference: Option<(f64, Tolerance)>,
     },
-    /// The least first.
+    /// An order, the lowest first.
     Order {
         /// The cells in this order.
         cells: Vec<Cell>,
-        /// How far neighbours may be out of order.
+        /// By how much neighbours may be out of order.
         tolerance: Tolerance,
     },
     /// How the numbers change from cell to cell.
     Trend {
         /// The cells in the order of the axis.
         cells: Vec<Cell>,
-        /// The way they go.
+        /// The direction.
         trend: Trend,
-        /// How far one may step back, or, where it is flat, be from the mean.
+        /// By how much a value may step back or, for a flat trend, differ from the mean.
         tolerance: Tolerance,
     },
 }
 
-/// The way a measure goes along an axis.
+/// The direction in which a measure changes along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trend {
@@ -109,12 +109,12 @@ pub enum Trend {
     Rises,
     /// Down.
     Falls,
-    /// Neither.
+    /// Constant.
     Flat,
 }
 
 impl Claim {
-    /// What kind of statement it is.
+    /// The kind of the statement.
     pub const fn kind(&self) -> StatementKind {
         match self.statement {
             Statement::Order { .. } => StatementKind::Order,
@@ -123,7 +123,7 @@ impl Claim {
         }
     }
 
-    /// The cells it is about.
+    /// The cells of the statement.
     pub fn cells(&self) -> &[Cell] {
         match &self.statement {
             Statement::Number { cell, .. } => std::slice::from_ref(cell),
@@ -134,7 +134,7 @@ impl Claim {
         }
     }
 
-    /// All cells that have to be measured to judge it.
+    /// All cells that must be measured to judge the claim.
     pub(crate) fn needs(&self) -> impl Iterator<Item = &Cell> {
         let others = match &self.statement {
             Statement::Number { others, .. } => others.as_deref().unwrap_or_default(),

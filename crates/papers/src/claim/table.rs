@@ -1,4 +1,4 @@
-//! Published numbers as they stand in a file: one, a row, a column or a table.
+//! Published numbers in a file: a single one, a row, a column or a table.
 
 use toml::Value;
 
@@ -7,17 +7,17 @@ use crate::{
     error::Wrong,
 };
 
-/// What stands where the paper has no number.
+/// Marks of a missing number.
 const HOLE: [&str; 2] = ["-", "–"];
 
-/// The axes of a table, by position.
+/// The axes of a table, by index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub rows: Option<usize>,
     pub columns: Option<usize>,
 }
 
-/// A number of each cell of a table, where there is one.
+/// The numbers of the cells of a table, some of which may be missing.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     layout: Layout,

@@ -1,4 +1,4 @@
-//! Experiments on runs that are nothing but arithmetic on their settings.
+//! Experiments whose runs are only arithmetic on their settings.
 #![allow(dead_code)]
 
 use std::cell::Cell;
@@ -8,7 +8,7 @@ use thermocline_papers::{
     ClaimReport, Experiment, Outcome, Plan, Record, Report, Run, Setting, Text,
 };
 
-/// What stands over every experiment of the tests: two policies on three loads.
+/// The head of every experiment of the tests: two policies on three loads.
 pub const HEAD: &str = r#"
 title = "A test"
 source = "here"
@@ -50,13 +50,13 @@ pub fn number(run: &Run, name: &str) -> Option<f64> {
     }
 }
 
-/// Costs are the load times the factor, plus what a reading adds, plus the seed.
+/// The cost is the load times the factor, plus an addend of the reading, plus the seed.
 pub fn cost(run: &Run) -> Value {
     let number = |name| number(run, name).unwrap_or(0.0);
     json!({ "cost": number("load") * number("factor") + number("more") + number("seed") })
 }
 
-/// Runs an experiment, and counts the runs.
+/// Runs an experiment; returns its report and the number of runs.
 pub fn counted(experiment: &Experiment, record: &Record) -> (Report, usize) {
     let plan = Plan::of([experiment], true);
     let runs = Cell::new(0);
@@ -78,7 +78,7 @@ pub fn report(claims: &str) -> Report {
     counted(&experiment, &Record::default()).0
 }
 
-/// The only claim of these.
+/// The single claim of a report.
 pub fn only(claims: &str) -> ClaimReport {
     let report = report(claims);
     assert_eq!(report.claims.len(), 1, "{:?}", report.claims);
