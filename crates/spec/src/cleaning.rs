@@ -1,4 +1,4 @@
-//! When cleaning starts and stops, how much it takes at once, and where pages go.
+//! When cleaning starts and stops, how much it cleans at once, and where pages go.
 
 use thermocline_policy::{
     bank::BankAssignment,

@@ -1,4 +1,4 @@
-//! A run as data: settings by name, as JSON or any format of serde has them.
+//! A run as data: settings by name, in JSON or any serde format.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ use crate::{
     table::{Group, Info, Values},
 };
 
-/// A value of a setting as data has it.
+/// A value of a setting in data.
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
 enum Datum {
@@ -28,7 +28,7 @@ enum Datum {
 }
 
 impl Datum {
-    /// As texts, one for each time the setting is given.
+    /// The value as texts, one for each time the setting is given.
     fn texts(self) -> Vec<String> {
         match self {
             Self::Flag(set) => vec![set.to_string()],
@@ -40,7 +40,7 @@ impl Datum {
     }
 }
 
-/// Settings that are not left at their defaults, always in one order and written alike.
+/// Serialises the settings that differ from their defaults, in a fixed order and in canonical form.
 impl Serialize for RunSpec {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = Self::table().iter();

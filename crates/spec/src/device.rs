@@ -1,4 +1,4 @@
-//! The device, and what it holds before the run.
+//! The device, and its content before the run.
 
 use crate::{
     choices, group,
@@ -100,10 +100,10 @@ choices! {
 }
 
 impl DeviceArgs {
-    /// Over-provisioning where neither the user nor the device says.
+    /// Default over-provisioning, if neither the user nor the device specifies it.
     pub const SPARE: f64 = 0.15;
 
-    /// Over-provisioning of a device with this much of its own.
+    /// Over-provisioning for a device with this value of its own.
     #[must_use]
     pub fn spare(&self, own: Option<f64>) -> f64 {
         self.over_provisioning.or(own).unwrap_or(Self::SPARE)

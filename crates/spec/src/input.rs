@@ -1,4 +1,4 @@
-//! What drives a simulation: traces or workloads.
+//! The input of a simulation: traces or workloads.
 
 use std::path::PathBuf;
 

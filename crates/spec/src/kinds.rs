@@ -1,25 +1,25 @@
-//! Settings that speak of one kind of input.
+//! Settings for only one kind of input.
 
 use thermocline_units::naming::SpecError;
 
 use crate::table::Info;
 
-/// The settings that name inputs, those of traces first.
+/// The settings that name inputs, traces first.
 pub const INPUTS: [&str; 2] = ["trace", "workload"];
-/// Groups that speak of a trace.
+/// Groups that apply to traces.
 const OF_TRACES: [&str; 3] = ["MappingArgs", "TransformArgs", "ReadingArgs"];
-/// Groups that speak of a workload.
+/// Groups that apply to workloads.
 const OF_WORKLOADS: [&str; 1] = ["WorkloadArgs"];
 
-/// Whether a setting is not for inputs of this kind.
+/// Whether a setting does not apply to inputs of this kind.
 #[must_use]
 pub fn is_foreign(info: &Info, input: &str) -> bool {
     let foreign: &[&str] = if input == INPUTS[0] { &OF_WORKLOADS } else { &OF_TRACES };
     foreign.contains(&info.group)
 }
 
-/// Refuses settings for a kind of input that is not there: they would be ignored, and what comes out be taken for that of
-/// something else.
+/// Refuses settings for a kind of input that is absent. Ignoring them would make the result look
+/// like that of another configuration.
 ///
 /// # Errors
 /// The first setting that is for another kind of input.

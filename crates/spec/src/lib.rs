@@ -1,4 +1,4 @@
-//! What a simulation is: a [`RunSpec`](run::RunSpec), made of settings by name.
+//! The description of a simulation: a [`RunSpec`](run::RunSpec), made of settings by name.
 //!
 //! ```
 //! use thermocline_spec::{run::RunSpec, table::Group};
@@ -13,15 +13,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! * [`table`] declares groups of settings: each is a struct with a table of names, explanations and readers.
-//! * [`run`], [`device`], [`cleaning`], [`input`], [`reading`], [`transform`] are the groups of a run.
-//! * [`data`] has a spec as data: serde, a JSON schema, equality and hashes.
+//! * [`table`] declares groups of settings: each is a struct with a table of names, help texts and
+//!   parsers.
+//! * [`run`], [`device`], [`cleaning`], [`input`], [`reading`], [`transform`] are the groups of a
+//!   run.
+//! * [`data`] handles a spec as data: serde, a JSON schema, equality and hashes.
 //!
 //! Invariants:
-//! - Nothing here knows a command line, Python or TOML: doors make words into [`table::Given`] settings, and write errors
-//!   as their users write settings ([`thermocline_units::naming`]).
-//! - Equal specs are written alike: `15%` and `0.15`, `SepBIT` and `sep-bit`, `cat(tau=84min)` and `cat(tau=5040s)` are
-//!   one value each.
+//! - This crate does not know the command line, Python or TOML. Each interface converts its input
+//!   to [`table::Given`] settings, and shows errors in its own notation
+//!   ([`thermocline_units::naming`]).
+//! - Equal specs have equal canonical forms: `15%` and `0.15`, `SepBIT` and `sep-bit`,
+//!   `cat(tau=84min)` and `cat(tau=5040s)` are one value each.
 
 pub mod cleaning;
 pub mod data;

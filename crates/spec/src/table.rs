@@ -1,7 +1,8 @@
-//! Settings by name: what each is called, what it means, and how its values are written.
+//! Settings by name: their names, their help, and their notation.
 //!
-//! A group of settings is a struct and a table of its fields, which [`group!`](crate::group) makes of one declaration. Doors
-//! look into the table: for help, for completions, for the schema, and to set a field by its name.
+//! A group of settings is a struct and a table of its fields. [`group!`](crate::group) makes both
+//! from one declaration. Interfaces use the table for help, for completions, for the schema, and to
+//! set a field by its name.
 
 use std::{fmt, iter};
 
@@ -9,58 +10,58 @@ use thermocline_units::naming::SpecError;
 
 use crate::kinds;
 
-/// A setting, as help explains it.
+/// The description of a setting, for help.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// Its name: `over-provisioning`.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub help: String,
-    /// What its value is called; empty for a flag.
+    /// The placeholder of its value; empty for a flag.
     pub value: &'static str,
-    /// What it belongs to, for people.
+    /// Its heading in help.
     pub heading: &'static str,
     /// The group that declares it.
     pub group: &'static str,
-    /// Its value where it is left out, if that is one.
+    /// Its default value, if it has one.
     pub default: Option<&'static str>,
-    /// Its value where it is named alone.
+    /// Its value if it is named without one.
     pub alone: Option<&'static str>,
-    /// Another name.
+    /// An alias.
     pub alias: Option<&'static str>,
-    /// The letter of a command line.
+    /// Its short option on the command line.
     pub short: Option<char>,
     /// Whether it may be given several times.
     pub repeats: bool,
-    /// Whether its values begin with a dash at times.
+    /// Whether its values may begin with a dash.
     pub dashed: bool,
-    /// What its values are: files, names.
+    /// The kind of its values.
     pub values: Values,
-    /// Settings it cannot stand beside.
+    /// Settings that it excludes.
     pub conflicts: &'static [&'static str],
-    /// The setting it means nothing without.
+    /// The setting that it requires.
     pub requires: Option<&'static str>,
 }
 
-/// What the values of a setting are.
+/// The kind of a setting's values.
 #[derive(Clone, Copy, Debug)]
 pub enum Values {
-    /// Anything that its reader takes.
+    /// Anything that its parser accepts.
     Any,
     /// Files.
     Files,
     /// Folders.
     Folders,
-    /// Names that are known, and more.
+    /// Known names with their meanings; other values are accepted too.
     Names(fn() -> Vec<(&'static str, &'static str)>),
-    /// These, with what they mean, and no others.
+    /// Only these values, with their meanings.
     Choices(&'static [(&'static str, &'static str)]),
-    /// These, and no others.
+    /// Only these values.
     Listed(fn() -> Vec<&'static str>),
 }
 
 impl Values {
-    /// The names, with what they mean.
+    /// The names with their meanings.
     #[must_use]
     pub fn names(self) -> Vec<(&'static str, &'static str)> {
         match self {
@@ -72,24 +73,24 @@ impl Values {
     }
 }
 
-/// How a value is read and written.
+/// The parser and the formatter of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Codec<T> {
-    /// From what a person writes.
+    /// Parses the user's notation.
     pub read: fn(&str) -> Result<T, String>,
-    /// Always alike for equal values; what is written is read as the same value.
+    /// Formats a value in canonical form, which parses to an equal value.
     pub show: fn(&T) -> String,
-    /// What there is to choose from.
+    /// The values to choose from.
     pub values: Values,
 }
 
-/// Where values of a setting are kept: an option, a list, or a value that is always there.
+/// Storage of a setting's values: an option, a list, or a value that is always present.
 pub trait Slot<T> {
-    /// Whether it keeps several.
+    /// Whether it stores several values.
     const REPEATS: bool;
-    /// Keeps a value.
+    /// Stores a value.
     fn put(&mut self, value: T);
-    /// What it keeps.
+    /// The stored values.
     fn kept(&self) -> Vec<&T>;
 }
 
@@ -117,7 +118,7 @@ impl<T> Slot<T> for Vec<T> {
     }
 }
 
-/// A value that is always there.
+/// A value that is always present.
 impl<T> Slot<T> for T {
     const REPEATS: bool = false;
 
@@ -135,7 +136,7 @@ type Show<S> = Box<dyn Fn(&S) -> Vec<String> + Send + Sync>;
 
 /// A setting of a group.
 pub struct Field<S> {
-    /// As help explains it.
+    /// Its description.
     pub info: Info,
     read: Read<S>,
     show: Show<S>,
@@ -147,11 +148,11 @@ impl<S> fmt::Debug for Field<S> {
     }
 }
 
-/// What a flag is set to.
+/// The text of a flag that is set.
 const YES: &str = "true";
 
 impl<S: 'static> Field<S> {
-    /// A setting whose values this codec reads and writes.
+    /// A setting with values of this codec.
     pub fn of<T: 'static, V: Slot<T> + 'static>(
         (name, value): (&'static str, &'static str),
         codec: Codec<T>,
@@ -184,7 +185,7 @@ impl<S: 'static> Field<S> {
         }
     }
 
-    /// A setting that is there or not.
+    /// A flag.
     pub fn flag(name: &'static str, write: fn(&mut S) -> &mut bool, look: fn(&S) -> &bool) -> Self {
         let read = |text: &str| match text {
             YES => Ok(true),
@@ -199,7 +200,7 @@ impl<S: 'static> Field<S> {
         field
     }
 
-    /// Explains it, in the words of the source's documentation.
+    /// Sets the help text from the documentation in the source.
     #[must_use]
     pub fn explained(mut self, lines: &[&str], group: &'static str, heading: &'static str) -> Self {
         let help = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
@@ -211,56 +212,56 @@ impl<S: 'static> Field<S> {
         self
     }
 
-    /// Its value where it is left out.
+    /// Sets its default value.
     #[must_use]
     pub fn default(mut self, text: &'static str) -> Self {
         self.info.default = Some(text);
         self
     }
 
-    /// Its value where it is named alone.
+    /// Sets its value if it is named without one.
     #[must_use]
     pub fn alone(mut self, text: &'static str) -> Self {
         self.info.alone = Some(text);
         self
     }
 
-    /// Its letter and its other name on a command line.
+    /// Sets its short option and its alias on the command line.
     #[must_use]
     pub fn also(mut self, short: Option<char>, alias: Option<&'static str>) -> Self {
         (self.info.short, self.info.alias) = (short, alias);
         self
     }
 
-    /// Its values may begin with a dash.
+    /// Allows values that begin with a dash.
     #[must_use]
     pub fn dashed(mut self) -> Self {
         self.info.dashed = true;
         self
     }
 
-    /// It belongs elsewhere than its group, for people.
+    /// Sets another heading than that of its group.
     #[must_use]
     pub fn under(mut self, heading: &'static str) -> Self {
         self.info.heading = heading;
         self
     }
 
-    /// Settings it cannot stand beside.
+    /// Sets the settings that it excludes.
     #[must_use]
     pub fn without(mut self, others: &'static [&'static str]) -> Self {
         self.info.conflicts = others;
         self
     }
 
-    /// The setting it means nothing without.
+    /// Sets the setting that it requires.
     #[must_use]
     pub fn needs(mut self, other: &'static str) -> Self {
         self.info.requires = Some(other);
         self
     }
 
-    /// As a setting of a group around this one.
+    /// The same setting as a field of an enclosing group.
     #[must_use]
     pub fn within<T: 'static>(self, write: fn(&mut T) -> &mut S, look: fn(&T) -> &S) -> Field<T> {
         let (read, show) = (self.read, self.show);
@@ -271,7 +272,7 @@ impl<S: 'static> Field<S> {
         }
     }
 
-    /// Sets it.
+    /// Sets the value.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -279,7 +280,7 @@ impl<S: 'static> Field<S> {
         (self.read)(group, text)
     }
 
-    /// What it is set to, always written alike; nothing where it is left at its default.
+    /// The value in canonical form; empty if it is the default.
     #[must_use]
     pub fn shown(&self, group: &S) -> Vec<String> {
         let mut shown = (self.show)(group);
@@ -297,21 +298,21 @@ impl<S: 'static> Field<S> {
     }
 }
 
-/// A setting by name, with its value unless it stands alone.
+/// A setting by name, with a value unless it is given without one.
 pub type Given<'a> = (&'a str, Option<&'a str>);
 
 /// Settings that belong together.
 pub trait Group: Default + Sized + 'static {
-    /// Its settings, in the order help has them.
+    /// Its settings, in the order of help.
     fn table() -> &'static [Field<Self>];
 
-    /// Its settings, for a group around it.
+    /// Its settings, for an enclosing group.
     fn fields() -> Vec<Field<Self>>;
 
-    /// A setting by its name.
+    /// The setting of this name.
     ///
     /// # Errors
-    /// There is none; the nearest name.
+    /// There is none; names the nearest.
     fn field(name: &str) -> Result<&'static Field<Self>, SpecError> {
         let is = |field: &&Field<Self>| field.info.name == name || field.info.alias == Some(name);
         Self::table().iter().find(is).ok_or_else(|| {
@@ -328,10 +329,10 @@ pub trait Group: Default + Sized + 'static {
         })
     }
 
-    /// Sets everything that is given, and checks that it goes together.
+    /// Sets everything that is given, and checks that the settings are compatible.
     ///
     /// # Errors
-    /// The setting that is wrong, what is wrong with it, and what to do.
+    /// The invalid setting, what is wrong, and the remedy.
     fn of<'a>(given: impl IntoIterator<Item = Given<'a>>) -> Result<Self, SpecError> {
         let mut group = Self::default();
         let mut seen: Vec<&str> = Vec::new();
@@ -352,7 +353,7 @@ pub trait Group: Default + Sized + 'static {
         Ok(group)
     }
 
-    /// Everything that is not left at its default, always written alike.
+    /// Everything that differs from its default, in canonical form.
     fn given(&self) -> Vec<(&'static str, String)> {
         let shown =
             |field: &'static Field<Self>| iter::repeat(field.info.name).zip(field.shown(self));
@@ -360,7 +361,7 @@ pub trait Group: Default + Sized + 'static {
     }
 }
 
-/// Checks that settings go together.
+/// Checks that settings are compatible.
 fn check<S: 'static>(table: &[Field<S>], seen: &[&str]) -> Result<(), SpecError> {
     for field in table.iter().filter(|field| seen.contains(&field.info.name)) {
         if let Some(other) = field.info.conflicts.iter().find(|other| seen.contains(other)) {
@@ -377,7 +378,7 @@ fn check<S: 'static>(table: &[Field<S>], seen: &[&str]) -> Result<(), SpecError>
     Ok(())
 }
 
-/// Declares a choice: an enum, its names with what they mean, and how it is read and written.
+/// Declares a choice: an enum, its names with their meanings, and its codec.
 #[macro_export]
 macro_rules! choices {
     (
@@ -392,7 +393,7 @@ macro_rules! choices {
             $($(#[doc = $help])* $Variant,)*
         }
 
-        /// How it is read and written.
+        /// The codec of the choice.
         pub const $CODEC: $crate::table::Codec<$Name> = $crate::table::Codec {
             read: |text| match text {
                 $($name => Ok($Name::$Variant),)*
@@ -408,8 +409,9 @@ macro_rules! choices {
 
 /// Declares a group of settings: a struct, and the table of its fields.
 ///
-/// A field is `one(NAME, VALUE, codec)` or `flag(NAME)`, with more said by the methods of [`Field`]; or `flat()`, a group
-/// within the group; or `door()`, what doors set and no words do.
+/// A field is `one(NAME, VALUE, codec)` or `flag(NAME)`, refined by the methods of [`Field`]; or
+/// `flat()`, an embedded group; or `door()`, a field that interfaces set directly and that has no
+/// name.
 #[macro_export]
 macro_rules! group {
     (
@@ -431,7 +433,7 @@ macro_rules! group {
             fn default() -> Self {
                 let mut group = Self { $($field: Default::default(),)* };
                 for field in <Self as $crate::table::Group>::table() {
-                    // Those of groups within it are set already.
+                    // Defaults of embedded groups are set already.
                     if let Some(text) = field.info.default
                         && field.info.group == stringify!($Name)
                     {

@@ -1,4 +1,4 @@
-//! What is done to a trace before it is used.
+//! Transformations of a trace before it is used.
 
 use thermocline_trace::transform::{OpSet, ShiftBy, Window};
 
@@ -28,14 +28,14 @@ group! {
     }
 }
 
-/// The part of a trace that counts.
+/// The part of a trace that is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Part {
     /// All of it.
     #[default]
     Whole,
-    /// So many requests from the start on; the others are not read.
+    /// This many requests from the start; the others are not read.
     First(u64),
-    /// What follows this many requests; they are replayed, and not counted.
+    /// Everything after this many requests, which are replayed and not counted.
     After(u64),
 }

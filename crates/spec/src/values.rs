@@ -1,4 +1,4 @@
-//! Values as people write them, and names that are known.
+//! Values in human notation, and known names.
 
 use std::{path::PathBuf, str::FromStr};
 
@@ -20,34 +20,34 @@ use thermocline_workloads::WorkloadSpec;
 
 use crate::table::{Codec, Values};
 
-/// Names, with what they mean.
+/// Names with their meanings.
 pub type Named = Vec<(&'static str, &'static str)>;
 
-/// Bytes: `4k`, `4KiB`, `192MiB`.
+/// Parses bytes: `4k`, `4KiB`, `192MiB`.
 pub fn size(text: &str) -> Result<u64, String> {
     parse_size(text).map_err(|e| e.to_string())
 }
 
-/// A share: `15%`, `0.15`.
+/// Parses a share: `15%`, `0.15`.
 pub fn share(text: &str) -> Result<f64, String> {
     parse_share(text).map_err(|e| e.to_string())
 }
 
-/// Nanoseconds: `84min`, `20ms`.
+/// Parses nanoseconds: `84min`, `20ms`.
 pub fn time(text: &str) -> Result<u64, String> {
     Ticks::parse(text.trim())
         .map(|ticks| ticks.0)
         .ok_or_else(|| format!("`{text}` is not a time; write it as 84min, 250s, 20ms or 100us"))
 }
 
-/// One of this many: `1/8`.
+/// Parses a sample, one of this many: `1/8`.
 pub fn sample(text: &str) -> Result<u32, String> {
     let of = text.trim().strip_prefix("1/").and_then(|of| of.trim().parse().ok());
     of.filter(|of| (2..=1 << 16).contains(of))
         .ok_or_else(|| format!("`{text}` is not a sample; write it as 1/8, one of eight pages"))
 }
 
-/// A page: large enough to count, small enough for every table.
+/// Parses a page size within the range supported by all tables.
 pub fn page_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if (1..=1 << 31).contains(&bytes) {
@@ -57,7 +57,7 @@ pub fn page_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A window of requests (`64`) or of time (`20ms`).
+/// Parses a window of requests (`64`) or of time (`20ms`).
 pub fn window(text: &str) -> Result<Window, String> {
     match text.parse() {
         Ok(requests) => Ok(Window::Requests(requests)),
@@ -65,18 +65,18 @@ pub fn window(text: &str) -> Result<Window, String> {
     }
 }
 
-/// Bytes a day, in the units in which storage is sold or in powers of 1024: `50GB`, `20GiB`.
+/// Parses bytes a day, in decimal units or in powers of 1024: `50GB`, `20GiB`.
 pub fn daily_writes(text: &str) -> Result<u64, String> {
     let bytes = size(text).ok().filter(|bytes| *bytes > 0);
     bytes.ok_or_else(|| format!("`{text}` is no amount of data; write it as 50GB or 20GiB"))
 }
 
-/// A trace format by name, or `columns:…`.
+/// Parses a trace format: a name, or `columns:…`.
 pub fn trace_format(text: &str) -> Result<Format, String> {
     Format::from_str(text).map_err(|e| e.to_string())
 }
 
-/// A whole number, this at least.
+/// Parses a whole number of at least `least`.
 fn whole<T: FromStr + PartialOrd<T> + TryFrom<u8>>(text: &str, least: u8) -> Result<T, String> {
     let least_of = T::try_from(least).ok();
     let number =
@@ -131,14 +131,14 @@ impl FromStr for FillArg {
     }
 }
 
-/// A list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`, with names that are known but for case
-/// and hyphens as they are known: `sep-bit,cat(tau=1h)`.
+/// Rewrites a list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`. Names that match a
+/// known one except for case and hyphens are written like it: `sep-bit,cat(tau=1h)`.
 #[must_use]
 pub fn as_known(text: &str, known: &[&str]) -> String {
     each(text, |item| one_as_known(item, known))
 }
 
-/// Does it to each item of a list.
+/// Applies `write` to each item of a list.
 fn each(text: &str, write: impl Fn(&str) -> String) -> String {
     let items = split_list(text);
     if items.is_empty() {
@@ -148,7 +148,7 @@ fn each(text: &str, write: impl Fn(&str) -> String) -> String {
     items.join(",")
 }
 
-/// A name, and what may follow it in brackets or after a slash.
+/// Rewrites a name, with its parentheses or the part after a slash unchanged.
 fn one_as_known(item: &str, known: &[&str]) -> String {
     let letters = |name: &str| {
         let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
@@ -184,7 +184,7 @@ pub fn placements() -> Named {
     plain(placement::PLACEMENTS.iter().map(|p| p.name))
 }
 
-/// What can be done between requests.
+/// Idle policies.
 #[must_use]
 pub fn idles() -> Named {
     let names = idle::IDLES.iter().map(|i| i.info.name);
@@ -207,14 +207,14 @@ fn formats() -> Named {
     Format::all().map(|format| (format.name(), format.about())).collect()
 }
 
-/// The names alone.
+/// Only the names.
 #[must_use]
 pub fn names(named: Named) -> Vec<&'static str> {
     named.into_iter().map(|(name, _)| name).collect()
 }
 
-/// A call with its arguments as they are always written: `cat(tau=84min)` for `cat( tau = 5040s )`. What no parameter
-/// takes is left to whoever builds the policy, who says what is wrong with it.
+/// A call with its arguments in canonical form: `cat(tau=84min)` for `cat( tau = 5040s )`. Unknown
+/// arguments are kept; building the policy reports them.
 fn with_arguments(item: &str, params: impl Fn(&str) -> Vec<ParamInfo>) -> String {
     let Some((name, inner)) = item.strip_suffix(')').and_then(|item| item.split_once('(')) else {
         return item.to_owned();
@@ -223,7 +223,7 @@ fn with_arguments(item: &str, params: impl Fn(&str) -> Vec<ParamInfo>) -> String
     let argument = |pair: &str| {
         let (key, value) = pair.split_once('=')?;
         let (key, value) = (key.trim(), value.trim());
-        // Axes of a preset that share a parameter may want it written differently.
+        // The policies of a preset may share a parameter and format it differently.
         let mut forms = params.iter().filter(|p| p.name == key).map(|p| (p.canonical)(value));
         let form = forms.next()??;
         forms.all(|other| other.as_ref() == Some(&form)).then(|| format!("{key}={form}"))
@@ -233,7 +233,7 @@ fn with_arguments(item: &str, params: impl Fn(&str) -> Vec<ParamInfo>) -> String
     if pairs.is_empty() { name.into() } else { format!("{name}({})", pairs.join(", ")) }
 }
 
-/// Policies of an axis as they are always written; but a file may be called as it likes.
+/// Policies in canonical form. Names of existing files are not changed.
 fn known_or_file(text: &str, known: Named, params: fn(&str) -> Vec<ParamInfo>) -> String {
     if std::path::Path::new(text).exists() {
         return text.to_owned();
@@ -321,7 +321,7 @@ codecs! {
 
 /// A folder.
 pub const FOLDER: Codec<PathBuf> = Codec { values: Values::Folders, ..FILE };
-/// Presets, with parameters in brackets.
+/// Presets, with parameters in parentheses.
 pub const POLICY: Codec<String> = Codec {
     read: |text| Ok(known_or_file(text, presets(), preset_params)),
     show: String::clone,

@@ -1,4 +1,4 @@
-//! Runs as data, and their values as people write them.
+//! Runs as data, and the notation of their values.
 
 use thermocline_spec::{
     data::schema,
@@ -72,7 +72,7 @@ fn what_is_no_setting_is_refused_with_its_name() {
     }
 }
 
-/// Every value that the schema gives as a choice or a default is one that settings take.
+/// Every choice and every default in the schema is accepted as a value.
 #[test]
 fn the_schema_says_what_settings_take() {
     let schema = schema();
