@@ -4,6 +4,7 @@ use serde::Serialize;
 use thermocline_flash::{Flash, Lpn, Ppn};
 use thermocline_ftl::{Mount, Recovery};
 use thermocline_media::{Medium, Place};
+use thermocline_policy::preset::LayerKind;
 
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
@@ -12,6 +13,9 @@ use crate::{
     reading::{places, read_all},
     store::new_format,
 };
+
+/// Over-provisioning of a chip that is formatted without a word of it.
+const USUAL_SPARE: f64 = 0.15;
 
 /// What was done.
 #[derive(Clone, Debug, Serialize)]
@@ -102,9 +106,21 @@ fn rebuild(
     };
     let kind = chips::kind_of(traces.layer);
     let policy = PolicySpec::parse(chips::plainest(kind), None, None)?.on(kind)?;
-    let store = Store::new(device, policy, traces.logical_pages());
+    let known = Store::new(device, policy, traces.logical_pages());
+    let store = if traces.told_pages == 0 { as_formatted(known) } else { known };
     let (layer, recovery) = store.salvage(chip, new_format()?)?;
     Ok((layer, recovery, true))
+}
+
+/// The store with as many logical pages as a chip of this size usually has, where pages of data alone tell of a
+/// least number: what was never written belongs to the disk too, and a file system counts on it.
+fn as_formatted(known: Store) -> Store {
+    let mut usual = known.device.exported_pages(USUAL_SPARE);
+    if known.policy.layer == LayerKind::InPlace {
+        usual -= usual % known.device.profile.geometry.data_pages_per_block();
+    }
+    let larger = Store { logical_pages: usual, ..known.clone() };
+    if usual > known.logical_pages && larger.plan().is_ok() { larger } else { known }
 }
 
 fn rolled_back(

@@ -69,6 +69,8 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
         let repaired = repair(&history.place(), &Access::default(), &Progress::default());
         let repaired = repaired.unwrap_or_else(|e| panic!("{layer:?}: {e}"));
         assert!(repaired.mended.iter().any(|it| it.contains("cut off")), "{:?}", repaired.mended);
+        // What was never written belongs to the disk as well.
+        assert!(repaired.logical_pages >= history.pages(), "{layer:?}: {}", repaired.logical_pages);
         let status = status(&history.place()).expect("repaired");
         assert_eq!(status.ailments, [""; 0], "{layer:?}");
         let mut export = Export::of(history.serve(false).expect("repaired"));
