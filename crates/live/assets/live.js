@@ -23,14 +23,14 @@
 
   const seconds = (/** @type {number} */ x) => `${Math.round(x)} s`;
   /** How long ago, in seconds below 0. @param {number} x */
-  const hours = (x) => (x > -7200 ? `${Math.round(-x / 60)} min` : x > -172800 ? `${Math.round(-x / 3600)} h` : `${Math.round(-x / 86400)} d`);
+  const hours = (x) => (x > -120 ? `${Math.round(-x)} s` : x > -7200 ? `${Math.round(-x / 60)} min` : x > -172800 ? `${Math.round(-x / 3600)} h` : `${Math.round(-x / 86400)} d`);
   const charts = {
     wa: new Chart(byId("wa"), "Write amplification", { x: seconds, y: (y) => fixed(y, 2), axis: "since this page was opened" }),
     writes: new Chart(byId("writes"), "Pages a second", { x: seconds, y: (y) => grouped(y), axis: "since this page was opened" }),
     latency: new Chart(byId("latency"), "Response time, 99th percentile", { x: seconds, y: duration, axis: "since this page was opened" }),
     victims: new Chart(byId("victims"), "Valid pages of victims, mean", { x: seconds, y: (y) => fixed(y, 1), axis: "since this page was opened" }),
     pastSpare: new Chart(byId("pastspare"), "Blocks that may still fail, pages lost", { x: hours, y: (y) => grouped(y), axis: "before now" }),
-    pastWear: new Chart(byId("pastwear"), "Wear against the rating, mean block", { x: hours, y: (y) => `${fixed(y, y < 10 ? 2 : 0)} %`, axis: "before now" }),
+    pastWear: new Chart(byId("pastwear"), "Wear against the rating, mean block", { x: hours, y: (y) => `${y === 0 ? 0 : fixed(y, y < 0.1 ? 4 : y < 10 ? 2 : 0)} %`, axis: "before now" }),
     pastWa: new Chart(byId("pastwa"), "Write amplification over time", { x: hours, y: (y) => fixed(y, 2), axis: "before now" }),
     wear: new Chart(byId("wear"), "Erases of blocks", { x: String, y: (y) => grouped(y), axis: "erases" }),
   };
