@@ -343,11 +343,15 @@ pub(crate) fn table(
     let (offset, size) = (find(OFFSET, SIZE_UNITS), find(SIZE, SIZE_UNITS));
     let volume = find(VOLUME, &[]);
     let (Some(offset), Some(size)) = (offset, size) else { return Ok(None) };
-    let timed = |at: &usize| time.is_none() && !taken.contains(at) && columns[*at].begins_as_time();
-    let strange = filled.iter().copied().find(timed);
     let values = |at: usize| -> Vec<&str> {
         rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect()
     };
+    let counts = |at: usize| values(at).iter().all(|value| value.parse::<f64>().is_ok());
+    let timed = |at: &usize| {
+        let is_t = || columns[*at].0 == ["t"] && counts(*at);
+        time.is_none() && !taken.contains(at) && (columns[*at].may_be_time() || is_t())
+    };
+    let strange = filled.iter().copied().find(timed);
     let marks =
         Marks::of(&time.map_or_else(Vec::new, values), &[values(offset), values(size)].concat());
     let told = op.map(|at| op_words(&columns[at], &values(at), known.in_memory));
@@ -448,9 +452,9 @@ pub(crate) fn table(
         }
         if let Some(at) = strange {
             return Err(Unclear {
-                what: format!("column {} may be the time, of an unknown unit", quoted(at)),
-                example: written(at, "us", marks.key()),
-                others: "ns, ms or s in place of us, or without it",
+                what: format!("column {} may be the time", quoted(at)),
+                example: written(at, columns[at].unit(TIME_UNITS).unwrap_or("us"), marks.key()),
+                others: "the unit that it has, or without it if it is another time",
                 unread: false,
                 twice: false,
             });
@@ -597,6 +601,7 @@ struct Name(Vec<String>, usize);
 
 impl Name {
     fn of(text: &str) -> Self {
+        let is_letter = |c: char| c.is_alphanumeric() || c == char::REPLACEMENT_CHARACTER;
         let mut own = 0;
         let mut words: Vec<String> = Vec::new();
         let mut before = ' ';
@@ -605,11 +610,10 @@ impl Name {
             let next_is_small = characters.get(at + 1).is_some_and(|next| next.is_lowercase());
             let begins = c.is_uppercase()
                 && (before.is_lowercase() || before.is_uppercase() && next_is_small);
-            if c.is_alphanumeric() {
+            // What is no UTF-8 is a letter that nobody knows: `µs` of another encoding is not `s`.
+            if is_letter(c) {
                 match words.last_mut() {
-                    Some(word) if before.is_alphanumeric() && !begins => {
-                        word.extend(c.to_lowercase())
-                    }
+                    Some(word) if is_letter(before) && !begins => word.extend(c.to_lowercase()),
                     _ => words.push(c.to_lowercase().collect()),
                 }
             }
@@ -630,11 +634,16 @@ impl Name {
         })
     }
 
-    /// Whether it is a time with something behind it that is no unit.
-    fn begins_as_time(&self) -> bool {
-        let own = &self.0[self.1..];
-        let first = own.first().map_or("", String::as_str);
-        own.len() > 1 && ["timestamp", "time", "ts", "datetime", "date"].contains(&first)
+    /// Whether it may be a time that no name above is, and no duration.
+    fn may_be_time(&self) -> bool {
+        const TIMES: &[&str] = &["time", "timestamp", "ts", "datetime", "date", "elapsed", "clock"];
+        const DURATIONS: &[&str] = &[
+            "response", "resp", "service", "latency", "wait", "queue", "taken", "duration",
+            "delta", "seek",
+        ];
+        let has =
+            |words: &[&str]| self.0[self.1..].iter().any(|word| words.contains(&word.as_str()));
+        has(TIMES) && !has(DURATIONS)
     }
 
     /// The unit that its last words are: capitals part `KiB` in two.

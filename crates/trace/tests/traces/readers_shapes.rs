@@ -693,9 +693,16 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
         // A time of which the unit is unknown is not left out.
         (
             "time_ticks,op,lba,size\n100,W,8,4096\n200,R,16,4096\n",
-            "column \"time_ticks\" (100, 200) may be the time, of an unknown unit; say which by ‹columns \
-             'time=time_ticks:us,op=op,offset=lba:sectors,size=size:bytes'›, with ns, ms or s in place of us",
+            "column \"time_ticks\" (100, 200) may be the time; say which by ‹columns \
+             'time=time_ticks:us,op=op,offset=lba:sectors,size=size:bytes'›, with the unit that it has",
             of("columns:time=time_ticks:ms,op=op,offset=lba:sectors,size=size"),
+            (100 * MS, Write, 4096, 4096),
+        ),
+        (
+            "op,lba,size,elapsed_ms,response_time_us\nW,8,4096,100,7\nR,16,4096,200,7\n",
+            "column \"elapsed_ms\" (100, 200) may be the time; say which by ‹columns \
+             'time=elapsed_ms:ms,op=op,offset=lba:sectors,size=size:bytes'›",
+            of("columns:time=elapsed_ms:ms,op=op,offset=lba:sectors,size=size"),
             (100 * MS, Write, 4096, 4096),
         ),
         // A decimal comma between columns that commas part: not the five fields of another format.
@@ -743,6 +750,11 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
             "these are a driver's events, which do not say how large their blocks are; record those of the block layer",
         ),
         (
+            "fio-3551 [002] ..... 233.047335: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=15, nsid=3, \
+             cmd=(nvme_cmd_write slba=3631996, len=0, ctrl=0x2000)\n",
+            "these are a driver's events",
+        ),
+        (
             "Linux 6.1 (host)\n\nDevice  r/s  rkB/s  w/s  wkB/s  %util\nsda  1.00  4.00  2.00  8.00  0.10\n",
             "these are counters of disks, as of iostat and /proc/diskstats, and not requests",
         ),
@@ -771,9 +783,19 @@ fn units_in_brackets_times_of_day_and_words_with_flags_are_read() {
         let expected = [(MS, Write, 4096, 4096), (2 * MS, Read, 8192, 4096)];
         assert_eq!(read_rows(&text, ""), expected, "{unit}");
     }
+    // In another encoding it is no second, and a `t` of numbers is a time.
+    let said = refusal(b"time (\xb5s);op;LBA;sectors\n1000;W;8;8\n2000;R;16;8\n");
+    assert!(said.contains("may be the time; say which by"), "{said}");
+    let said = refusal(b"t,op,lba,len\n0.5,W,8,8\n0.7,R,16,8\n");
+    assert!(said.contains("column \"t\" (0.5, 0.7) may be the time"), "{said}");
     // A tool with one table for all its events names them before a point, and leaves columns of others empty.
     let text = "device.id,file.offset,file.size,header.timestamp_ns,io.lba,io.len,io.operation\n\
                 7,,,1000,2210402464,256,Write\n7,,,2000,2210402720,8,Read\n";
+    let said = refusal(text.replace("timestamp_ns", "timestamp").as_bytes());
+    assert!(
+        said.contains("'time=header.timestamp:us,op=io.operation,offset=io.lba:sectors"),
+        "{said}"
+    );
     let (read, volumes, _) = rows(text.as_bytes(), "");
     let expected =
         [(1000, Write, 2_210_402_464 * 512, 256 * 512), (2000, Read, 2_210_402_720 * 512, 4096)];
