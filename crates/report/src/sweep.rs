@@ -88,7 +88,8 @@ pub fn page(cells: &[Tried], searched: Option<&Searched>, repeat: &Repeat) -> Pa
         Some((only, _)) => format!("Sweep over {only}"),
         None => "Sweep".into(),
     };
-    let lead = searched.map_or_else(|| study.extremes(), |searched| searched.sentences.clone());
+    let mut lead = searched.map_or_else(|| study.extremes(), |searched| searched.sentences.clone());
+    lead.extend(study.late());
     let digests = study.digests();
     let sections = vec![
         Section {
@@ -446,6 +447,20 @@ impl<'a> Study<'a> {
         )]
     }
 
+    /// How many combinations have response times of a queue that grows.
+    fn late(&self) -> Option<String> {
+        let is_late =
+            |result: &&&Value| result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
+        let is_one = |group: &&Group<'_>| group.results.iter().find(is_late).is_some();
+        let late = self.groups.iter().filter(is_one).count();
+        (late > 0).then(|| {
+            format!(
+                "The device is overloaded in {late} of {}: their response times are those of a growing queue.",
+                number::counted(self.groups.len() as u64, "combination")
+            )
+        })
+    }
+
     fn digests(&self) -> Vec<String> {
         let text = |result: &Value, key: &str| Some(result.pointer(key)?.as_str()?.to_owned());
         let all = self.groups.iter().flat_map(|group| &group.results).filter_map(|result| {
@@ -680,6 +695,11 @@ mod tests {
             }
         }
         assert_eq!(charts(&cells[12..], None)[0].plot.kind, Kind::Heat);
+        let mut late = cells[..1].to_vec();
+        late[0].result["lifetime"] = serde_json::json!({ "overloaded": true });
+        let said = Study::of(&late).late().expect("overloaded");
+        assert!(said.starts_with("The device is overloaded in 1 of 1 combination:"), "{said}");
+        assert_eq!(Study::of(&cells).late(), None);
         // The best of equals is none.
         assert_eq!(
             Study::of(&cells[12..]).extremes(),

@@ -299,3 +299,19 @@ fn a_search_is_confirmed_and_does_not_depend_on_the_threads() {
     assert_eq!(small.code, 2);
     assert!(small.err.contains("name fewer with --policy"), "{}", small.err);
 }
+
+#[test]
+fn a_queue_that_grows_has_no_response_times_to_search_by() {
+    let folder = folder();
+    let store = folder.path().join("store").display().to_string();
+    let busy = [&PATTERN[..], &["--interarrival", "10us", "--policy", "greedy"]].concat();
+    let tune = [&["tune"], &busy[..], &["--budget", "1", "--no-parameters"]].concat();
+    let words = "the device is overloaded with every policy, and response times are those of a growing queue";
+    fails(1, &[&tune[..], &["--aim", "p99"]].concat(), &[words]);
+    let result = json(&[&tune[..], &["--json"]].concat());
+    let searched = &result["best"]["searched"];
+    assert!(searched["overloaded"] == true && searched["write_p99_us"].is_null(), "{searched}");
+    let until = ["--over-provisioning", "10%..20%", "--until", "write.p99<=1ms", "--store", &store];
+    let ran = thermocline(&[&["sweep"], &busy[..], &until].concat());
+    assert!(ran.out.matches(" (overloaded) at ").count() == 2, "{ran:?}");
+}

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use thermocline_report::{figure, sweep::Searched};
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, metric::Trust};
 use thermocline_sweep::{Bisection, Cell, Condition, Found};
 
 use super::{
@@ -15,8 +16,8 @@ use super::{
 struct Search {
     group: Cell,
     bisection: Bisection,
-    /// The mean figure of each value that was tried.
-    figures: BTreeMap<usize, f64>,
+    /// The mean figure of each value that was tried, and whether it is that of a queue which grows.
+    figures: BTreeMap<usize, (f64, bool)>,
     /// Why the search ended early.
     failure: Option<String>,
 }
@@ -106,13 +107,17 @@ impl Search {
     ) {
         let figure = |cell: &Cell| {
             let result = session.result(cell)?;
-            condition.of(&result).ok_or(format!("it has no {}", condition.metric.key))
+            let is_late = result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
+            let figure = condition.of(&result);
+            let figure = figure.ok_or(format!("it has no {}", condition.metric.key))?;
+            Ok((figure, is_late && condition.metric.look.trust == Trust::InTime))
         };
-        match cells.iter().map(figure).collect::<Result<Vec<f64>, String>>() {
+        match cells.iter().map(figure).collect::<Result<Vec<(f64, bool)>, String>>() {
             Err(why) => self.failure = Some(format!("{}: {why}", cells[0].name)),
             Ok(figures) => {
-                let mean = figures.iter().sum::<f64>() / figures.len() as f64;
-                self.figures.insert(value, mean);
+                let mean =
+                    figures.iter().map(|(figure, _)| figure).sum::<f64>() / figures.len() as f64;
+                self.figures.insert(value, (mean, figures.iter().any(|(_, is_late)| *is_late)));
                 self.bisection.tell(value, condition.holds(mean));
             }
         }
@@ -131,8 +136,9 @@ impl Search {
         let (key, last) = (&condition.metric.key, values.len() - 1);
         let wanted = format!("{key} {} {}", condition.relation, condition.bound);
         let shown = |value: usize| {
-            let figure = self.figures.get(&value).copied().unwrap_or(f64::NAN);
-            figure::show_number(condition.metric.look.format, figure)
+            let (figure, is_late) = self.figures.get(&value).copied().unwrap_or((f64::NAN, false));
+            let late = if is_late { " (overloaded)" } else { "" };
+            figure::show_number(condition.metric.look.format, figure) + late
         };
         let at = |value: usize| format!("{} at {}", shown(value), values[value]);
         match self.bisection.found() {

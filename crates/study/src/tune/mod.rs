@@ -25,7 +25,7 @@ use serde_json::Value;
 use thermocline_sim::{
     SimError,
     answer::IRRELEVANT,
-    metric::{self, Better, Metric},
+    metric::{self, Better, Metric, Trust},
 };
 use thermocline_sweep::{Settings, Work, quoted, run_all};
 
@@ -71,6 +71,10 @@ pub struct TuneSettings {
     pub swept: Swept,
 }
 
+/// Why there are no response times.
+const OVERLOADED: &str = "the device is overloaded with every policy, and response times are those of a growing \
+                          queue (‹clock device› shows service times)";
+
 /// What a run came to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
@@ -78,12 +82,14 @@ pub struct Figures {
     pub aim: Option<f64>,
     /// Flash writes over host writes.
     pub write_amplification: Option<f64>,
-    /// The 99th percentile of write response times.
+    /// The 99th percentile of write response times; none of a queue that grows as long as the run goes on.
     pub write_p99_us: Option<f64>,
     /// RAM in all.
     pub memory_bytes: Option<f64>,
     /// Physical over logical pages, less 1.
     pub over_provisioning: Option<f64>,
+    /// Whether the device could not keep up.
+    pub overloaded: bool,
 }
 
 /// Something that was tried.
@@ -247,6 +253,8 @@ impl Tuner<'_> {
             if why.ends_with(EXCLUDED) {
                 return Err(SimError::TooSmall(why));
             }
+            let late = |tried: &Tried| tried.searched.is_some_and(|figures| figures.overloaded);
+            let why = if why.is_empty() && round.iter().any(late) { OVERLOADED } else { &*why };
             let key = &self.settings.aim.key;
             return Err(SimError::Failed(format!("no policy has the figure {key}: {why}")));
         };
@@ -411,12 +419,15 @@ impl Tuner<'_> {
         let at = |key: &str| {
             key.split('.').try_fold(result, |value, key| value.get(key)).and_then(Value::as_f64)
         };
+        let overloaded = result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
+        let aim = self.settings.aim;
         Figures {
-            aim: at(&self.settings.aim.key),
+            aim: at(&aim.key).filter(|_| !(overloaded && aim.look.trust == Trust::InTime)),
             write_amplification: at("write_amplification"),
-            write_p99_us: at("response_us.write.p99"),
+            write_p99_us: at("response_us.write.p99").filter(|_| !overloaded),
             memory_bytes: at("memory.total_bytes"),
             over_provisioning: at("config.over_provisioning"),
+            overloaded,
         }
     }
 
@@ -518,7 +529,7 @@ fn chosen(trials: &[Tried]) -> usize {
 fn front(trials: &[Tried]) -> Vec<usize> {
     let of = |at: usize| -> Option<[f64; 3]> {
         let figures = trials[at].searched?;
-        let latency = figures.write_p99_us.unwrap_or(0.0);
+        let latency = figures.write_p99_us.unwrap_or(f64::INFINITY);
         Some([figures.write_amplification?, figures.memory_bytes.unwrap_or(0.0), latency])
     };
     let all: Vec<(usize, [f64; 3])> =
