@@ -31,6 +31,9 @@ const EMMC: &str = "emmc-5.1";
 /// Bytes of the smallest sector.
 const SECTOR: u32 = 512;
 
+/// 1990, where time begins in 1970.
+const EARLIEST_NS: u64 = 20 * 31_557_600 * 1_000_000_000;
+
 /// Nanoseconds between requests below which no device takes them: 20 million a second.
 const SHORTEST_PAUSE_NS: u64 = 50;
 
@@ -121,7 +124,18 @@ fn doubt(
     score: u8,
     options: &ReadOptions,
 ) -> Option<(String, &'static str)> {
-    if score > SURE || sample.lines.is_empty() {
+    if sample.lines.is_empty() {
+        return None;
+    }
+    if format.entry().special.dated && options.time_unit.is_none() {
+        let requests = first_requests(sample, format).unwrap_or_default();
+        if !requests.is_empty() && requests.iter().all(|request| request.time_ns < EARLIEST_NS) {
+            let what =
+                "its times are no dates of the last decades, as that format's are".to_owned();
+            return Some((what, "say their unit by ‹time-unit›"));
+        }
+    }
+    if score > SURE {
         return None;
     }
     let moved = |sector: Option<u32>| -> Option<Vec<Request>> {

@@ -45,12 +45,14 @@ pub(crate) struct Special {
     pub(crate) parts: Option<Parts>,
     /// The kind of device that such traces were recorded on, where the format tells: a profile's name.
     pub(crate) device: Option<&'static str>,
+    /// Times are dates by definition: such as are none were written in another unit, or count from elsewhere.
+    pub(crate) dated: bool,
 }
 
 impl Special {
     /// Nothing out of the ordinary.
     pub(crate) const NONE: Special =
-        Special { zero_one: false, argument: None, parts: None, device: None };
+        Special { zero_one: false, argument: None, parts: None, device: None, dated: false };
 }
 
 /// How the files of one trace are found.

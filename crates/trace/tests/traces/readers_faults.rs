@@ -284,8 +284,8 @@ fn the_files_of_a_tar_archive_are_one_trace() {
 
 #[test]
 fn a_cut_last_line_does_not_hide_the_format() {
-    let text = b"1,hm,0,Write,512,512,3\n2,hm,0,Write,512,512,3\n3,hm,0,Wr";
-    let rows = [&text[..46].repeat(10)[..], &text[46..]].concat();
+    let text = b"128166385295514661,hm,0,Write,512,512,3\n128166385295514662,hm,0,Write,512,512,3\n3,hm,0,Wr";
+    let rows = [&text[..80].repeat(10)[..], &text[80..]].concat();
     let mut reader = open(&rows, &ReadOptions::default()).expect("opens");
     assert_eq!(reader.guess().format.name(), "msr");
     let (requests, error) = drain(&mut reader, 4096);

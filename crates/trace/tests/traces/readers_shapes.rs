@@ -616,6 +616,7 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
     };
     let bytes = ReadOptions { sector_size: Some(1), ..ReadOptions::default() };
     let us = ReadOptions { time_unit: Some(TimeUnit::Microseconds), ..ReadOptions::default() };
+    let ms = ReadOptions { time_unit: Some(TimeUnit::Milliseconds), ..ReadOptions::default() };
     let of = |format: &str| ReadOptions {
         format: Some(format.parse().expect("a format")),
         ..ReadOptions::default()
@@ -641,6 +642,20 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
             "this looks like SSDSim ASCII, but its 3 requests come within 24 ns; say ‹time-unit us›, ms or s",
             us,
             (7_000, Write, 2048 * 512, 4096),
+        ),
+        // Milliseconds in formats that count microseconds or tenths of them from a date.
+        (
+            "3,W,4096,4096,1577808144360\n3,R,8192,4096,1577808144367\n",
+            "this looks like Alibaba Cloud 2020, but its times are no dates of the last decades, as that format's are; say \
+             their unit by ‹time-unit›, or ‹trace-format alibaba› if it is so",
+            ms.clone(),
+            (1_577_808_144_360 * MS, Write, 4096, 4096),
+        ),
+        (
+            "500,hm,0,Read,4096,4096,10\n600,hm,0,Write,0,4096,10\n",
+            "but its times are no dates of the last decades",
+            ms,
+            (500 * MS, Read, 4096, 4096),
         ),
         // Sectors in a format of bytes, and columns in another order.
         (

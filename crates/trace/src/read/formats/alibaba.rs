@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "alibaba",
     about: "Alibaba Cloud 2020: device, R|W, offset and length in bytes, Unix microseconds",
     source: "github.com/alibaba/block-traces",
-    special: Special::NONE,
+    special: Special { dated: true, ..Special::NONE },
     detect: |sample| sample.columns(&LAYOUT, 5..=5, 90, "5 comma-separated fields, the 2nd R or W"),
     open: |setup| setup.columns(LAYOUT),
 };

@@ -23,7 +23,7 @@ pub(super) const ENTRY: Entry = Entry {
     name: "msr",
     about: "MSR Cambridge CSV: FILETIME, host, disk, Read|Write, offset and size in bytes",
     source: "SNIA IOTTA 388",
-    special: Special::NONE,
+    special: Special { dated: true, ..Special::NONE },
     detect: |sample| {
         sample.columns(&LAYOUT, 7..=7, 95, "7 comma-separated fields, the 4th Read or Write")
     },
