@@ -1,29 +1,28 @@
-//! What requests wrote or read, where a trace knows it.
+//! Data of requests, where a trace contains them.
 
-/// The contents of some requests of a batch.
+/// The data of some requests of a batch.
 ///
-/// Nearly all traces record addresses only. Captures of a bus and generated file systems know the
-/// bytes too, which is what the detection of dead data lives on.
+/// Nearly all traces record only addresses. Captures of a bus and generated file systems also
+/// contain data, which the detection of dead data needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     bytes: Vec<u8>,
-    /// Index of the request in its batch, rising, and where its bytes end; they begin where those
-    /// before end.
+    /// Index of the request in its batch, ascending, and the end of its bytes. They begin at the
+    /// end of the previous ones.
     ends: Vec<(usize, usize)>,
 }
 
 impl Contents {
-    /// Of no request.
+    /// Contents without any request.
     pub const NONE: &'static Self = &Self { bytes: Vec::new(), ends: Vec::new() };
 
-    /// Forgets all.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
-    /// Adds the bytes of a request of the batch, in the order of the batch; as many as the request
-    /// is long.
+    /// Adds the bytes of a request, in batch order. Their number equals the length of the request.
     pub fn push(&mut self, request: usize, bytes: &[u8]) {
         debug_assert!(self.ends.last().is_none_or(|last| last.0 < request), "in order");
         self.bytes.extend_from_slice(bytes);
@@ -38,7 +37,7 @@ impl Contents {
         Some(&self.bytes[start..self.ends[at].1])
     }
 
-    /// How many bytes are known, of all requests together.
+    /// Total number of known bytes.
     pub(crate) fn len_bytes(&self) -> usize {
         self.bytes.len()
     }

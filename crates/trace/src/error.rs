@@ -1,10 +1,10 @@
-//! Everything that can be wrong with a trace, said so that a person can mend it.
+//! Errors of traces, with remedies.
 
 use std::{io, path::PathBuf};
 
 use thermocline_units::UnitError;
 
-/// Where in its input something was found.
+/// A position in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a text trace, counted from 1.
@@ -19,23 +19,23 @@ pub enum Place {
 
 /// An error of a reader, a writer, a generator or a transformation.
 ///
-/// The message is one line: the file, the place, what is wrong, and what to do about it.
+/// The message is one line: the file, the position, what is wrong, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The bytes are not what the format promises.
+    /// The data violate the format.
     #[error("{}{}: {what}; {remedy}", path.display(), place.suffix())]
     Malformed {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// Where in it.
+        /// The position in the file.
         place: Place,
         /// What is wrong, naming the field.
         what: String,
@@ -52,8 +52,8 @@ pub enum TraceError {
         /// What the user can do.
         remedy: String,
     },
-    /// A request of a trace that nothing can be done with, found after it was read: whoever knows
-    /// the file adds its name.
+    /// A request that cannot be used, detected after it was read. The caller that knows the file
+    /// adds its name.
     #[error("{what}; {remedy}")]
     Request {
         /// What is wrong with it.
@@ -61,7 +61,7 @@ pub enum TraceError {
         /// What the user can do.
         remedy: String,
     },
-    /// A specification given by the user (workload, columns, volume) makes no sense.
+    /// A specification given by the user (workload, columns, volume) is invalid.
     #[error("{what}; {remedy}")]
     Usage {
         /// What is wrong.
@@ -72,12 +72,12 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// A specification that makes no sense, and what to write instead.
+    /// An invalid specification, and what to write instead.
     pub fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Usage { what: what.into(), remedy: remedy.into() }
     }
 
-    /// A request that nothing can be done with.
+    /// A request that cannot be used.
     pub(crate) fn request(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         TraceError::Request { what: what.into(), remedy: remedy.into() }
     }

@@ -16,10 +16,10 @@ pub use contents::Contents;
 pub use error::{Place, TraceError};
 pub use request::{Op, Request};
 
-/// Requests in batches: what readers, generators and transformations have in common.
+/// Requests in batches: the common interface of readers, generators and transformations.
 ///
-/// Implementations clear `batch` and fill it with up to its caller's chosen number of requests;
-/// an empty batch means the end.
+/// Implementations clear `batch` and fill it with at most `limit` requests. An empty batch means
+/// the end.
 pub trait Source {
     /// Replaces the contents of `batch` by the next requests, at most `limit`; empty at the end.
     ///
@@ -27,7 +27,7 @@ pub trait Source {
     /// [`TraceError`], naming file and place; nothing follows an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError>;
 
-    /// Names of the volumes met so far; [`Request::volume`] is an index into them.
+    /// Names of the volumes so far. [`Request::volume`] is an index into them.
     ///
     /// The list only grows, and it covers every request already delivered. Sources without names
     /// (generators) leave it empty.
@@ -35,19 +35,19 @@ pub trait Source {
         &[]
     }
 
-    /// What the requests of the last batch wrote or read, where that is known. Sources around a
-    /// source pass it on if they pass on requests one by one, wherever they move them.
+    /// The data of the last batch's requests, where known. Sources that wrap a source pass it on if
+    /// they pass on requests one by one, even at other addresses.
     fn contents(&self) -> &Contents {
         Contents::NONE
     }
 
-    /// Requests from the start on that only prepare the device (make a file system and fill it), so
-    /// that statistics begin after them. Known at the end of the source.
+    /// Number of requests at the start that only prepare the device (create a file system and fill
+    /// it), so that statistics begin after them. Known at the end of the source.
     fn prelude(&self) -> u64 {
         0
     }
 
-    /// Bytes of the device that a volume is, used or not, where the trace says so. Known once a
+    /// Size of a volume's device in bytes, used or not, if the trace contains it. Known once a
     /// request of the volume was delivered.
     fn volume_bytes(&self, volume: u32) -> Option<u64> {
         let _ = volume;
@@ -55,7 +55,7 @@ pub trait Source {
     }
 }
 
-/// What a box or a reference leads to.
+/// Forwards to the source behind a box or a reference.
 impl<P: DerefMut<Target: Source>> Source for P {
     fn next_batch(&mut self, batch: &mut Vec<Request>, limit: usize) -> Result<(), TraceError> {
         (**self).next_batch(batch, limit)

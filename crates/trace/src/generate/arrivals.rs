@@ -9,7 +9,8 @@ pub(super) struct Arrivals {
     rng: Xoshiro256PlusPlus,
     mean_ns: f64,
     now_ns: u64,
-    /// What the whole nanoseconds leave over, lest rounding shift the mean of a fast process.
+    /// The fraction of a nanosecond carried over, so that rounding does not shift the mean of a
+    /// fast process.
     fraction: f64,
 }
 

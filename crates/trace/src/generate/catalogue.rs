@@ -1,15 +1,15 @@
-//! What patterns there are, for people who ask.
+//! The catalogue of patterns.
 
 /// One kind of workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkloadInfo {
-    /// How it is written.
+    /// Its syntax.
     pub syntax: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
     /// When to use it.
     pub when: &'static str,
-    /// Where it comes from.
+    /// Its source.
     pub source: &'static str,
 }
 

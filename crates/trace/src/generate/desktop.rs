@@ -1,8 +1,8 @@
 //! A desktop's writes: a few hot pages, a warm region, and a cold one that fills up in runs.
 //!
-//! Plain Zipf traffic lacks what clustering lives on: files that are written once, in runs, beside
-//! metadata that is written all the time. Fitted to the figures that Kim & Shin 2015 print of two
-//! Windows XP machines, whose traces are not published.
+//! Plain Zipf traffic lacks the structure that clustering exploits: files written once, in runs,
+//! beside metadata written all the time. The parameters are fitted to the figures in Kim & Shin
+//! 2015 of two Windows XP machines, whose traces are not published.
 
 use super::{
     permutation::Permutation,
@@ -14,7 +14,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{fmt, str::FromStr};
 use thermocline_units::{format_size, parse_size};
 
-/// How many of the pages written last a burst may repeat.
+/// Number of recently written pages that a burst may repeat.
 const RECENT: usize = 64;
 
 /// The parameters of [`Pattern::Desktop`](super::Pattern::Desktop); shares are in percent.
@@ -26,11 +26,11 @@ pub struct Desktop {
     pub hot: f64,
     /// Share of the span that is warm: documents, the browser's cache, the page file.
     pub warm: f64,
-    /// Share of the span that is ever written; what hot and warm leave of it is cold.
+    /// Share of the span that is ever written. The part that is neither hot nor warm is cold.
     pub touched: f64,
     /// Share of the page writes that go to the hot region.
     pub hot_writes: f64,
-    /// Share of the page writes that go to the warm region; the rest goes to the cold one.
+    /// Share of the page writes that go to the warm region. The rest goes to the cold one.
     pub warm_writes: f64,
     /// Zipf exponent of the hot pages.
     pub hot_zipf: f64,
@@ -42,11 +42,11 @@ pub struct Desktop {
     pub pace: f64,
     /// Share of the page writes that repeat one of the last 64 pages.
     pub burst: f64,
-    /// Chance that a warm write goes on to the page after the last warm one.
+    /// Probability that a warm write continues with the page after the last warm one.
     pub warm_run: f64,
 }
 
-/// The fits by name; the first is what `desktop` alone means.
+/// The fits by name. The first is the default of `desktop`.
 const FITS: [(&str, Desktop); 2] = [
     (
         "winxp-55gb",
@@ -82,7 +82,7 @@ const FITS: [(&str, Desktop); 2] = [
     ),
 ];
 
-/// A parameter that is a number: its name, whether it is a percentage, its greatest value.
+/// A numeric parameter: its name, whether it is a percentage, its maximum, and access to it.
 type Number = (&'static str, bool, f64, fn(&mut Desktop) -> &mut f64);
 
 const NUMBERS: [Number; 10] = [
@@ -107,7 +107,7 @@ impl Default for Desktop {
 impl FromStr for Desktop {
     type Err = TraceError;
 
-    /// Reads what follows `desktop:`: `winxp-59gb`, `burst=0%/run=2MiB`, `winxp-59gb/burst=0%`.
+    /// Parses the text after `desktop:`: `winxp-59gb`, `burst=0%/run=2MiB`, `winxp-59gb/burst=0%`.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let mut desktop = Desktop::default();
         for (i, part) in text.split('/').map(str::trim).enumerate() {
@@ -158,7 +158,7 @@ fn refuse(part: &str) -> TraceError {
 }
 
 impl fmt::Display for Desktop {
-    /// What [`FromStr`] reads: the nearest fit, then what differs from it.
+    /// Formats what [`FromStr`] parses: the nearest fit, then the differences from it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, difference) = FITS
             .iter()
@@ -186,7 +186,7 @@ impl Desktop {
     }
 }
 
-/// The parameters made ready for a span of this many units.
+/// The parameters prepared for a span of this many units.
 pub(super) struct DesktopSampler {
     hot: Scattered,
     warm: Scattered,
@@ -196,14 +196,14 @@ pub(super) struct DesktopSampler {
     burst: Chance,
     warm_run: Chance,
     last_warm: u64,
-    /// The units written last, a ring.
+    /// Recently written units, as a ring.
     recent: [u64; RECENT],
     /// Units drawn so far.
     drawn: u64,
 }
 
 impl DesktopSampler {
-    /// `writes` is how many units will be drawn before the first pass is to be over.
+    /// `writes` is the number of units drawn until the end of the first pass.
     pub fn new(
         spec: &Desktop,
         units: u64,
@@ -301,7 +301,7 @@ impl Scattered {
     }
 }
 
-/// A region that is written in runs: new space in the order of addresses, else rewrites.
+/// A region written in runs: new space in address order, or rewrites.
 #[derive(Default)]
 struct Cold {
     first: u64,
@@ -309,7 +309,7 @@ struct Cold {
     mean: f64,
     pace: f64,
     writes: u64,
-    /// Units written for the first time, from the region's first on.
+    /// Number of units written at least once, from the region's first on.
     written: u64,
     next: u64,
     left: u64,

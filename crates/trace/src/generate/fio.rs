@@ -1,9 +1,10 @@
-//! Addresses as fio draws them (`random_distribution=zipf`, `pareto`, `normal`), up to its random numbers.
+//! Addresses as drawn by fio (`random_distribution=zipf`, `pareto`, `normal`), except for its
+//! random numbers.
 //!
-//! fio scatters what it draws by a multiplication and a remainder. Several ranks share an address, so about half of the
-//! addresses are never written, as long as their number is not a power of two: 5,178 of 10,000. Its approximation of Zipf's
-//! law (Gray et al. 1994) sums ten million terms at most, and its normal distribution is the mean of twelve uniform numbers
-//! and a uniform deviation.
+//! fio scatters drawn ranks by a multiplication and a remainder. Several ranks share an address, so
+//! about half of the addresses are never written unless their number is a power of two: 5,178 of
+//! 10,000. Its approximation of Zipf's law (Gray et al. 1994) sums at most ten million terms. Its
+//! normal distribution is the mean of twelve uniform numbers plus a uniform deviation.
 
 use std::fmt;
 
@@ -13,9 +14,9 @@ use super::random::{below, unit};
 
 /// fio's multiplier: 2^64 divided by the golden ratio's square.
 const SCATTER: u64 = 0x61C8_8646_80B5_83EB;
-/// The most terms of the sum that it makes a Zipf distribution of.
+/// Maximum number of terms in fio's sum for a Zipf distribution.
 const MOST_TERMS: u64 = 10_000_000;
-/// Uniform numbers whose mean it takes for a normal one.
+/// Number of uniform numbers whose mean approximates a normal one.
 const MEAN_OF: u64 = 12;
 
 /// One of fio's distributions.
@@ -25,7 +26,8 @@ pub enum Fio {
     Zipf(f64),
     /// A Pareto distribution with this power: 0.2 sends 80 % of the requests to 20 % of the ranks.
     Pareto(f64),
-    /// Around the middle; the width of what is added to a mean of uniform numbers, in percent of the span.
+    /// Around the middle. The width of the deviation added to a mean of uniform numbers, in percent
+    /// of the span.
     Normal(f64),
 }
 
@@ -46,12 +48,12 @@ enum Drawn {
     Normal { width: u64 },
 }
 
-/// A distribution made ready for a number of addresses.
+/// A distribution prepared for a number of addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FioSampler {
     drawn: Drawn,
     addresses: u64,
-    /// Where the first rank lies, before the remainder is taken.
+    /// Address of the first rank, before the remainder is taken.
     first: u64,
 }
 
@@ -75,7 +77,7 @@ impl FioSampler {
                 Drawn::Normal { width: width.min(addresses / 2) }
             }
         };
-        // fio leaves the middle of its normal distribution where it is.
+        // fio does not move the middle of its normal distribution.
         let first = if matches!(drawn, Drawn::Normal { .. }) { 0 } else { key >> 32 };
         Self { drawn, addresses, first }
     }
@@ -104,7 +106,7 @@ impl FioSampler {
         let sum: u64 = (0..MEAN_OF).map(|_| below(rng, self.addresses + 1)).sum();
         let mean = sum.div_ceil(MEAN_OF) as i64;
         let mut off = (width as f64 * unit(rng)) as i64 - (width / 2) as i64;
-        // What falls outside is halved until it does not.
+        // A deviation out of range is halved until it fits.
         while off != 0 && !(0..self.addresses as i64).contains(&(mean + off)) {
             off /= 2;
         }
@@ -161,11 +163,12 @@ mod tests {
             let luck = 5.0 * f64::from(count + own).sqrt();
             assert!((f64::from(own) - f64::from(count)).abs() < luck, "{address}: {count}, {own}");
         }
-        // The iolog has 4652 of the 4822 addresses that some rank falls on.
+        // The iolog has 4652 of the 4822 addresses that have a rank.
         assert!((4600..=4700).contains(&written(&ours)), "{}", written(&ours));
     }
 
-    /// Iologs as above, with other distributions: how many addresses they have, and the most frequent one's requests.
+    /// Iologs as above, with other distributions: the number of addresses, and the requests of the
+    /// most frequent one.
     #[test]
     fn ranks_share_addresses_as_in_iologs() {
         for (fio, addresses, most) in [

@@ -27,25 +27,24 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use random::{Chance, Streams};
 use sampler::{Layout, Sampler};
 
-/// What a generator needs to know besides the pattern.
+/// The options of a generator besides the pattern.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeneratorOptions {
-    /// Bytes that are addressed, from offset 0; what is left after the last whole request stays
-    /// untouched.
+    /// Number of bytes addressed, from offset 0. A rest smaller than a request is not used.
     pub span_bytes: u64,
-    /// Bytes to write in all, rounded up to whole requests. `None` is the sum of the phases; phases
-    /// begin again when this is more than their sum.
+    /// Total bytes to write, rounded up to whole requests. `None` is the sum of the phases. If it
+    /// exceeds that sum, the phases repeat.
     pub bytes: Option<u64>,
-    /// Bytes of a request, to which its offset is aligned; `None` is a page.
+    /// Bytes of a request, which is also its alignment; `None` is a page.
     pub request_bytes: Option<u64>,
-    /// Bytes of a page: what is hot or cold as a whole, even when requests are smaller.
+    /// Bytes of a page. A page is hot or cold as a whole, even if requests are smaller.
     pub page_bytes: u64,
-    /// Mean gap of a Poisson process, in nanoseconds; `None` leaves all times at 0, so that a
-    /// device sees each request when the last has ended.
+    /// Mean gap of a Poisson process, in nanoseconds. `None` leaves all times at 0, so that a
+    /// device gets each request when the last has ended.
     pub interarrival_ns: Option<f64>,
-    /// Chooses the random numbers and the hot set.
+    /// Selects the random numbers and the hot set.
     pub seed: u64,
-    /// Share of the requests that read, at addresses of the same pattern; at least 0, below 1.
+    /// Share of reads among the requests, at addresses of the same pattern; at least 0, below 1.
     pub read_share: f64,
 }
 
@@ -72,13 +71,13 @@ pub struct Generator {
     rng: Xoshiro256PlusPlus,
     arrivals: Option<Arrivals>,
     reads: Option<(Chance, Xoshiro256PlusPlus)>,
-    /// Pattern and number of writes of each phase; a steady workload is a single one.
+    /// Pattern and number of writes of each phase. A steady workload has one phase.
     phases: Vec<(Sampler, u64)>,
     phase: usize,
     phase_left: u64,
-    /// Writes still to come.
+    /// Writes left.
     left: u64,
-    /// Where the sequential pattern goes on.
+    /// Next address of the sequential pattern.
     cursor: u64,
 }
 
@@ -86,7 +85,7 @@ impl Generator {
     /// Prepares a workload.
     ///
     /// # Errors
-    /// [`TraceError::Usage`] when sizes, shares or the length make no sense together.
+    /// [`TraceError::Usage`] if sizes, shares or the length contradict each other.
     pub fn new(spec: &PatternSpec, options: &GeneratorOptions) -> Result<Self, TraceError> {
         check_numbers(options)?;
         let request_bytes = options.request_bytes.unwrap_or(options.page_bytes);
@@ -136,7 +135,7 @@ impl Generator {
         })
     }
 
-    /// Writes that remain.
+    /// Number of writes left.
     #[must_use]
     pub fn writes_left(&self) -> u64 {
         self.left
@@ -167,7 +166,8 @@ impl Source for Generator {
                 self.phase = (self.phase + 1) % self.phases.len();
                 self.phase_left = self.phases[self.phase].1;
             }
-            // Were all of these writes, the phase would just be over: reads and trims only make it longer.
+            // If all of these are writes, the phase ends with them. Reads and trims only make it
+            // longer.
             let count = self.left.min(self.phase_left).min((limit - batch.len()) as u64);
             let first = batch.len();
             self.phases[self.phase].0.extend(
@@ -185,7 +185,7 @@ impl Source for Generator {
                     }
                 }
             }
-            // Nothing but writes is the rule, and is not counted one by one.
+            // Pure writes are the common case and are not counted singly.
             let all_write = self.reads.is_none() && !self.phases[self.phase].0.trims();
             let is_write = |request: &&Request| request.op == Op::Write;
             let writes = if all_write {

@@ -2,11 +2,11 @@
 
 use super::random::Streams;
 
-/// A four-round Feistel network on the smallest power of two that holds `n`, with cycle walking:
-/// a value that lands outside `0..n` is encrypted again, on average less than once.
+/// A four-round Feistel network on the smallest power of two that holds `n`, with cycle walking: a
+/// value outside `0..n` is encrypted again, on average less than once.
 ///
-/// It scatters hot pages over the span. Papers write to a random set of hot pages; were the set one
-/// contiguous range, the fill would already have sorted it into segments of its own.
+/// It scatters hot pages over the span. Papers write to a random set of hot pages. If the set were
+/// one contiguous range, the fill would already have grouped it in segments.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     n: u64,
@@ -17,7 +17,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of `0..n` that belongs to `keys`.
+    /// The permutation of `0..n` given by `keys`.
     ///
     /// # Panics
     /// If `n` is 0 or above 2^63.
@@ -36,7 +36,8 @@ impl Permutation {
         }
     }
 
-    /// The permutation of `0..n` that belongs to a seed, which scatters nothing as a workload with this seed does.
+    /// The permutation of `0..n` given by a seed. It differs from that of a workload with the same
+    /// seed.
     ///
     /// # Panics
     /// If `n` is 0 or above 2^63.
@@ -45,7 +46,7 @@ impl Permutation {
         Self::new(n, Streams::new(seed ^ u64::MAX).keys)
     }
 
-    /// Where `index` (below `n`) goes.
+    /// The image of `index`, which is below `n`.
     #[inline]
     #[must_use]
     pub fn apply(&self, index: u64) -> u64 {
@@ -70,7 +71,7 @@ impl Permutation {
     }
 }
 
-/// The round function: any function will do for a bijection, a well mixing one for randomness.
+/// The round function. Any function gives a bijection; a well mixing one gives randomness.
 #[inline]
 fn mix(value: u64, key: u64) -> u64 {
     let x = (value ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine: integer arithmetic and `libm` only.
+//! Random numbers that are equal on every machine: integer arithmetic and `libm` only.
 
 use rand_xoshiro::{
     SplitMix64, Xoshiro256PlusPlus,
@@ -29,7 +29,8 @@ impl Streams {
     }
 }
 
-/// Uniform in `0..n`, without bias and, but for one draw in 2^64/n, without a division (Lemire 2019).
+/// A uniform number in `0..n`, without bias, and without a division except for one draw in 2^64/n
+/// (Lemire 2019).
 #[inline]
 pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     debug_assert!(n > 0);
@@ -43,18 +44,18 @@ pub fn below(rng: &mut Xoshiro256PlusPlus, n: u64) -> u64 {
     (product >> 64) as u64
 }
 
-/// Uniform in `0..1`, a multiple of 2^-53.
+/// A uniform number in `0..1`, a multiple of 2^-53.
 #[inline]
 pub fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// A probability prepared for drawing by one integer comparison.
+/// A probability in a form that is drawn by one integer comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Chance(u64);
 
 impl Chance {
-    /// `share` is within 0..=1.
+    /// `share` is in 0..=1.
     pub fn new(share: f64) -> Self {
         Chance(libm::round(share * (1u64 << 53) as f64) as u64)
     }

@@ -12,9 +12,9 @@ use super::{
 use crate::{Op, Request, TraceError};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::Rng};
 
-/// The span cut into slots of one request each, and into units: the things that are hot or cold.
+/// The span divided into slots of one request each, and into units that are hot or cold.
 ///
-/// A unit is a request, or the page that holds several requests when these are smaller.
+/// A unit is a request, or a page if requests are smaller than a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub request_bytes: u64,
@@ -68,11 +68,11 @@ impl Layout {
     }
 }
 
-/// A pattern made ready for one layout.
+/// A pattern prepared for a layout.
 pub(super) enum Sampler {
     Sequential,
     Uniform,
-    /// The order of this pass, and how much of it is written.
+    /// The order of the current pass, and how much of it has been written.
     Shuffled {
         order: Option<Permutation>,
         at: u64,
@@ -91,7 +91,8 @@ pub(super) enum Sampler {
 }
 
 impl Sampler {
-    /// `writes` is how many requests the pattern is for, `keys` scatter what is popular in a region.
+    /// `writes` is the number of requests of the pattern. `keys` scatter the popular units of a
+    /// region.
     pub fn new(
         pattern: Pattern,
         layout: &Layout,
@@ -134,12 +135,13 @@ impl Sampler {
         })
     }
 
-    /// Whether trims are among its requests.
+    /// Whether its requests include trims.
     pub const fn trims(&self) -> bool {
         matches!(self, Sampler::Zones(_))
     }
 
-    /// Appends `count` requests, writes and what they trim first; `cursor` is where the sequential pattern goes on.
+    /// Appends `count` requests: writes, and trims before them. `cursor` is the next address of the
+    /// sequential pattern.
     pub fn extend(
         &mut self,
         batch: &mut Vec<Request>,

@@ -1,4 +1,4 @@
-//! The language of patterns: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
+//! The syntax of patterns: `hot-cold:90/10`, `phases:uniform@40MiB,…`.
 
 use thermocline_units::{format_size, parse_size};
 
@@ -6,14 +6,14 @@ use super::{desktop::Desktop, fio::Fio, zones::Zones};
 use crate::TraceError;
 use std::{fmt, str::FromStr};
 
-/// How the addresses of a steady workload are drawn.
+/// The address distribution of a steady workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// One after another, from the start again after the last.
+    /// Ascending addresses, repeated from the start.
     Sequential,
-    /// Every address equally likely.
+    /// All addresses with equal probability.
     Uniform,
-    /// Every address once, in an order that is drawn anew for each pass.
+    /// Every address once, in a new random order for each pass.
     Shuffled,
     /// `requests` percent of the requests go to a random `addresses` percent of the span.
     HotCold {
@@ -26,40 +26,40 @@ pub enum Pattern {
     Zipf {
         /// The exponent; 0 is uniform.
         exponent: f64,
-        /// Whether the most popular address is the first, the next one the second and so on, and not scattered.
+        /// Whether popularity decreases with the address, instead of being scattered.
         in_order: bool,
     },
-    /// A distribution of fio's.
+    /// A distribution of fio.
     Fio(Fio),
     /// Hot, warm and cold regions of a desktop machine.
     Desktop(Desktop),
-    /// Zones written whole, one after another.
+    /// Zones written completely, one after another.
     Zones(Zones),
 }
 
-/// A pattern for a number of bytes.
+/// A pattern with a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// How addresses are drawn.
+    /// The pattern.
     pub pattern: Pattern,
-    /// How many bytes are written before the next phase begins.
+    /// Bytes written before the next phase begins.
     pub bytes: u64,
 }
 
-/// What a [`Generator`](super::Generator) generates.
+/// The specification of a [`Generator`](super::Generator).
 #[derive(Clone, Debug, PartialEq)]
 pub enum PatternSpec {
-    /// One pattern throughout.
+    /// One pattern.
     Steady(Pattern),
     /// Several patterns, one after another; equal hot shares have the same hot set.
     Phases(Vec<Phase>),
 }
 
 impl PatternSpec {
-    /// How patterns are written, one example each.
+    /// The syntax of patterns, with one example each.
     pub const FORMS: &str = "sequential, uniform, shuffled, hot-cold:90/10, zipf:0.99, pareto:0.2, normal:20, desktop, zones:4/8GiB, phases:hot-cold:90/10@40MiB,uniform@40MiB";
 
-    /// Whether a pattern has this name, the part before its argument.
+    /// Whether a pattern has this name, which is the part before its argument.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         matches!(
@@ -78,7 +78,8 @@ impl PatternSpec {
         )
     }
 
-    /// The same for a device whose blocks have an `of`-th of their pages: sizes are an `of`-th.
+    /// The pattern for a device whose blocks have an `of`-th of their pages: sizes are divided by
+    /// `of`.
     #[must_use]
     pub fn scaled(&self, of: u64) -> Self {
         let scaled = |pattern: Pattern| match pattern {
@@ -96,7 +97,7 @@ impl PatternSpec {
         }
     }
 
-    /// Whether it trims what it will write.
+    /// Whether it trims zones before it writes them.
     #[must_use]
     pub fn trims(&self) -> bool {
         let trims = |pattern: &Pattern| matches!(pattern, Pattern::Zones(zones) if zones.trimmed);
@@ -220,7 +221,7 @@ fn fio(
     of: fn(f64) -> Fio,
 ) -> Result<Pattern, TraceError> {
     let number = argument.and_then(|number| number.trim().parse().ok());
-    // A power of 0 or 1 is no distribution; a normal one without a deviation is.
+    // A power of 0 or 1 is not a distribution. A normal distribution without a deviation is.
     let number =
         number.filter(|number| within.contains(number) && (*number > 0.0 || within.end > 1.0));
     number.map(|number| Pattern::Fio(of(number))).ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Zipf-distributed ranks by rejection-inversion (Hörmann and Derflinger 1996).
 //!
-//! Written here, and on `libm`, because the usual crates take their logarithms from whatever the
-//! system offers, so one seed would give different traces on different machines.
+//! Implemented here with `libm`, because the usual crates use the system's logarithms, so that one
+//! seed would give different traces on different machines.
 
 use super::random::unit;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -19,7 +19,7 @@ pub(super) struct Zipf {
 }
 
 impl Zipf {
-    /// `n` at least 1, `exponent` at least 0.
+    /// `n` is at least 1, `exponent` at least 0.
     pub fn new(n: u64, exponent: f64) -> Self {
         let mut zipf = Zipf { n: n as f64, exponent, low: 0.0, high: 0.0, squeeze: 0.0 };
         zipf.low = zipf.integral(1.5) - 1.0;
@@ -47,7 +47,7 @@ impl Zipf {
         libm::exp(-self.exponent * libm::log(x))
     }
 
-    /// Integral of the weight from 1 to x; stable around exponent 1.
+    /// Integral of the weight from 1 to x; numerically stable near exponent 1.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.exponent) * log;

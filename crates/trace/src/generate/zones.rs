@@ -1,4 +1,5 @@
-//! Zones written whole: what file systems that know zones and stores that write large segments ask of a drive.
+//! Zones written completely: the traffic of zone-aware file systems and of stores that write large
+//! segments.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use thermocline_units::{format_size, parse_size};
@@ -10,11 +11,11 @@ use std::{fmt, str::FromStr};
 /// How zones are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zones {
-    /// Zones that are open at once; each write goes to one of them at random.
+    /// Number of open zones. Each write goes to a random one.
     pub open: u32,
     /// Bytes of a zone.
     pub bytes: u64,
-    /// Whether a zone is trimmed before it is written again.
+    /// Whether a zone is trimmed before it is rewritten.
     pub trimmed: bool,
 }
 
@@ -59,31 +60,31 @@ impl fmt::Display for Zones {
     }
 }
 
-/// Zones being written.
+/// The state of zone writing.
 pub(super) struct ZoneSampler {
     request_bytes: u64,
-    /// Requests of a zone.
+    /// Requests in a zone.
     slots: u64,
     trimmed: bool,
-    /// Zones that nobody writes; the order is of no account.
+    /// Zones that are not open, in any order.
     idle: Vec<u32>,
     open: Vec<Open>,
-    /// The open zone that was just trimmed, and is written next.
+    /// The open zone that was just trimmed and is written next.
     trimmed_now: Option<usize>,
 }
 
-/// A zone that is written.
+/// A zone being written.
 struct Open {
     zone: u32,
-    /// The next request of it.
+    /// Its next request.
     slot: u64,
 }
 
 impl ZoneSampler {
-    /// Zones of a span with room for so many requests; what is left after the last whole zone stays untouched.
+    /// Zones of a span of `slots` requests. A rest smaller than a zone is not used.
     ///
     /// # Errors
-    /// If a zone is smaller than a request, or there are not as many zones as are to be open.
+    /// If a zone is smaller than a request, or there are fewer zones than open ones.
     pub fn new(zones: Zones, slots: u64, request_bytes: u64) -> Result<Self, TraceError> {
         let each = zones.bytes / request_bytes;
         if each == 0 {

@@ -3,14 +3,15 @@
 use std::io::{self, Read, Write};
 
 const HEADER: usize = 20;
-/// Twice what the worst block of requests takes; a larger length is corrupt, and is not allocated.
+/// Twice the size of the largest block of requests. A greater length is corrupt and is not
+/// allocated.
 const LARGEST_PAYLOAD: u32 = 4 << 20;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
-/// Level 3 is where a better ratio begins to cost more time than reading a text trace does.
+/// Beyond level 3, a better ratio costs more time than reading a text trace.
 const LEVEL: i32 = 3;
 
-/// What a block holds.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Header = b'H' as isize,
@@ -19,7 +20,7 @@ pub(super) enum Kind {
     End = b'E' as isize,
 }
 
-/// A block as read; its payload is in the reader's buffer.
+/// A block as read. Its payload is in the reader's buffer.
 pub(super) struct Block {
     pub kind: Kind,
     pub count: u32,
@@ -30,7 +31,7 @@ pub(super) struct Block {
 /// Why a block could not be read.
 pub(super) enum Fault {
     Io(io::Error),
-    /// The file ends where a block should begin, or within one.
+    /// The file ends at the start of a block or within one.
     Truncated,
     /// What is wrong with it.
     Corrupt(&'static str),
@@ -91,7 +92,7 @@ impl<R: Read> BlockReader<R> {
         Ok(BlockReader { input, decompressor, stored: Vec::new() })
     }
 
-    /// Reads the next block, and its payload into `payload`.
+    /// Reads the next block, with its payload into `payload`.
     pub fn read(&mut self, payload: &mut Vec<u8>) -> Result<Block, Fault> {
         let mut header = [0; HEADER];
         self.input.read_exact(&mut header).map_err(fault)?;

@@ -3,8 +3,8 @@
 /// The first bytes of a native trace.
 pub const MAGIC: [u8; 8] = *b"TCTRACE1";
 
-/// The revision written in the header; readers refuse others.
+/// The revision in the header. Readers refuse others.
 pub(super) const REVISION: u64 = 1;
 
-/// Requests of a block: some 64 KiB before compression.
+/// Requests in a block: about 64 KiB before compression.
 pub(super) const BLOCK_REQUESTS: usize = 16 << 10;

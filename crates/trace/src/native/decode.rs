@@ -1,4 +1,4 @@
-//! Columns back into requests.
+//! Decodes columns into requests.
 
 use super::{
     encode::{AT_PLACE, Context, SAME_LEN, SAME_VOLUME},
@@ -8,7 +8,7 @@ use crate::{Op, Request};
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// Decodes a block of `count` requests into `out`; `None` if it is not one.
+/// Decodes a block of `count` requests into `out`; `None` if it is invalid.
 pub(super) fn decode(
     mut payload: &[u8],
     count: usize,
@@ -27,7 +27,7 @@ pub(super) fn decode(
     out.clear();
     out.reserve(count);
     let mut now = 0u64;
-    // The place of the volume met last, which is mostly the next one too.
+    // The place of the last volume, which is mostly also the next one.
     let (mut of, mut place) = (context.volume, 0u64);
     for &tag in tags {
         now = now.wrapping_add(take_signed(&mut times)?);

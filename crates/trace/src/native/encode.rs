@@ -1,4 +1,4 @@
-//! A block of requests into columns.
+//! Encodes a block of requests as columns.
 
 use super::varint::{push, push_signed};
 use crate::{Op, Request};
@@ -8,7 +8,7 @@ pub(super) const SAME_LEN: u8 = 1 << 2;
 pub(super) const AT_PLACE: u8 = 1 << 3;
 pub(super) const SAME_VOLUME: u8 = 1 << 4;
 
-/// What a request is coded relative to, in units; the decoder keeps the same.
+/// The state relative to which a request is encoded, in units. The decoder keeps the same state.
 #[derive(Default)]
 pub(super) struct Context {
     pub lens: [u64; 4],
@@ -24,7 +24,7 @@ impl Context {
     }
 }
 
-/// Buffers used again for every block.
+/// Buffers reused for every block.
 #[derive(Default)]
 pub(super) struct Encoder {
     context: Context,
@@ -90,10 +90,10 @@ impl Encoder {
     }
 }
 
-/// The largest units that express all time differences, and all offsets and lengths, of a block.
+/// The largest units that divide all time differences, and all offsets and lengths, of a block.
 ///
-/// Most traces are stamped in microseconds or worse and addressed in sectors; the trailing zeros
-/// would otherwise be two thirds of the file.
+/// Most traces have times in microseconds or coarser, and addresses in sectors. Without units the
+/// trailing zeros would be two thirds of the file.
 fn units(requests: &[Request], base: u64) -> (u64, u64) {
     let (mut time, mut byte) = (0, 0);
     for request in requests {

@@ -19,7 +19,7 @@ const FETCH_AGAIN: &str = "fetch or convert the trace again; what precedes this 
 pub struct NativeReader<R> {
     blocks: BlockReader<R>,
     path: PathBuf,
-    /// Where the next block begins in the file.
+    /// Offset of the next block in the file.
     position: u64,
     payload: Vec<u8>,
     context: Context,
@@ -32,16 +32,17 @@ pub struct NativeReader<R> {
     ended: bool,
 }
 
-/// The kind of device that a trace was recorded on, if these bytes are the beginning of one that says so.
+/// The device on which a trace was recorded, if these bytes are the beginning of a native trace
+/// that contains it.
 pub(crate) fn recorded_on(begin: &[u8]) -> Option<String> {
     begin.starts_with(&MAGIC).then(|| NativeReader::new(begin, "").ok()?.device).flatten()
 }
 
 impl<R: Read> NativeReader<R> {
-    /// Reads the header; `path` is for messages.
+    /// Reads the header. `path` is for messages.
     ///
     /// # Errors
-    /// [`TraceError::Format`] if this is no native trace of a known revision.
+    /// [`TraceError::Format`] if this is not a native trace of a known revision.
     pub fn new(reader: R, path: impl Into<PathBuf>) -> Result<Self, TraceError> {
         let path = path.into();
         let io_error = |source: io::Error| TraceError::Io { path: path.clone(), source };
@@ -110,7 +111,7 @@ impl<R: Read> NativeReader<R> {
         }
     }
 
-    /// Reads a block's payload; says of what kind, and how many things are in it.
+    /// Reads a block's payload. Returns its kind, and the number of its entries.
     fn block(&mut self) -> Result<(Kind, usize), TraceError> {
         match self.blocks.read(&mut self.payload) {
             Ok(block) => {
@@ -134,7 +135,7 @@ impl<R: Read> NativeReader<R> {
         }
     }
 
-    /// Reads blocks until one has requests, or the end.
+    /// Reads blocks until one has requests, or to the end.
     fn refill(&mut self) -> Result<(), TraceError> {
         self.requests.clear();
         self.next = 0;
@@ -152,7 +153,8 @@ impl<R: Read> NativeReader<R> {
         if self.ended { self.nothing_follows() } else { Ok(()) }
     }
 
-    /// Two traces glued together would otherwise lose the second without a word.
+    /// Checks that nothing follows. Otherwise the second of two concatenated traces would be lost
+    /// silently.
     fn nothing_follows(&mut self) -> Result<(), TraceError> {
         match self.blocks.input.read_exact(&mut [0]) {
             Ok(()) => Err(self.corrupt(self.position, "something follows the end of the trace")),

@@ -8,12 +8,12 @@ pub(super) fn push(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Signed differences, the small ones of either sign in few bytes.
+/// Appends a signed difference; small ones of either sign take few bytes.
 pub(super) fn push_signed(out: &mut Vec<u8>, value: u64) {
     push(out, value << 1 ^ ((value as i64 >> 63) as u64));
 }
 
-/// Takes a varint off the front of `bytes`; `None` when it ends early or exceeds 64 bits.
+/// Takes a varint from the front of `bytes`; `None` if it is cut off or exceeds 64 bits.
 #[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, mut rest) = bytes.split_first()?;

@@ -14,7 +14,7 @@ use std::{
 
 /// Writes a trace in the native format, block by block.
 ///
-/// Without [`TraceWriter::finish`] the file lacks its end and readers report it as cut off.
+/// Without [`TraceWriter::finish`] the file lacks its end block, and readers report it as cut off.
 pub struct NativeWriter<W: Write> {
     blocks: BlockWriter<W>,
     path: PathBuf,
@@ -26,7 +26,7 @@ pub struct NativeWriter<W: Write> {
 }
 
 impl<W: Write> NativeWriter<W> {
-    /// Begins a trace whose origin is unknown; `path` is for messages.
+    /// Begins a trace of unknown origin. `path` is for messages.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
@@ -34,7 +34,7 @@ impl<W: Write> NativeWriter<W> {
         Self::with_origin(writer, path, None)
     }
 
-    /// Begins a trace of this kind of device, a profile's name, where that is known.
+    /// Begins a trace with the device profile on which it was recorded, if known.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
@@ -91,8 +91,8 @@ impl<W: Write> NativeWriter<W> {
         })
     }
 
-    /// Writes what is pending as a block, so that a reader can have it now. Frequent calls cost
-    /// space: blocks do not refer to each other.
+    /// Writes pending requests as a block, so that a reader can have them now. Frequent calls cost
+    /// space, because blocks do not refer to each other.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
@@ -103,7 +103,7 @@ impl<W: Write> NativeWriter<W> {
 
     fn name(&mut self, volumes: &[String], needed: usize) -> io::Result<()> {
         let count = needed.max(volumes.len());
-        // Names are added in portions that stay far below the largest block.
+        // Names are added in portions far smaller than the largest block.
         while self.named < count {
             self.payload.clear();
             let first = self.named;
@@ -129,7 +129,7 @@ impl<W: Write> NativeWriter<W> {
     }
 
     fn append(&mut self, batch: &[Request], volumes: &[String]) -> io::Result<()> {
-        // Unnamed volumes get their number as a name.
+        // Unnamed volumes are named by their number.
         let highest = batch.iter().map(|request| request.volume as usize + 1).max().unwrap_or(0);
         self.name(volumes, highest)?;
         self.requests += batch.len() as u64;

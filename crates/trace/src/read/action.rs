@@ -1,16 +1,16 @@
-//! Which event of a request stands for it, where a trace records several.
+//! The event that represents a request, where a trace records several.
 
 use std::{fmt, str::FromStr};
 
 use crate::TraceError;
 
-/// The event of a traced request that stands for it. Exactly one is used: a request
-/// passes through all of them, so mixing them would count it several times.
+/// The event that represents a traced request. Exactly one is used, because a request passes
+/// through all of them and would otherwise be counted several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// `Q`: the file system asked (before merging and scheduling).
+    /// `Q`: queued by the file system, before merging and scheduling.
     Queue,
-    /// `D`: issued to the driver, what the device sees.
+    /// `D`: issued to the driver, as seen by the device.
     Issue,
     /// `C`: completed by the device.
     Complete,
@@ -26,7 +26,7 @@ impl Action {
         }
     }
 
-    /// The default: what the device sees if it was recorded, else what was asked.
+    /// The default: issued requests if they were recorded, else queued ones.
     pub(crate) fn preferred(seen: impl Fn(Action) -> bool) -> Action {
         [Action::Issue, Action::Queue, Action::Complete]
             .into_iter()

@@ -1,4 +1,5 @@
-//! Reads ahead in a thread of its own: a trace is decompressed while the part before it is parsed.
+//! Reads ahead in a separate thread, so that a trace is decompressed while earlier parts are
+//! parsed.
 
 use std::{
     io::{self, Read},
@@ -7,29 +8,30 @@ use std::{
     thread,
 };
 
-/// Bytes handed over at a time.
+/// Bytes passed on at a time.
 const PIECE: usize = 256 << 10;
 
-/// Pieces that may wait; with the one being read and the one being filled they bound the memory.
+/// Number of pieces that may wait. With the one being read and the one being filled they bound the
+/// memory.
 const WAITING: usize = 2;
 
-/// The bytes of another reader, which a thread reads. The thread ends with the bytes, with the first
-/// error, or when nobody takes them any more.
+/// The bytes of another reader, read by a thread. The thread ends at the end of the bytes, with the
+/// first error, or when the receiver is dropped.
 pub(crate) struct Ahead {
     full: Receiver<io::Result<Vec<u8>>>,
     empty: Sender<Vec<u8>>,
     piece: Vec<u8>,
-    /// Bytes of the piece that were taken.
+    /// Number of bytes taken from the piece.
     taken: usize,
 }
 
 impl Ahead {
-    /// Starts to read `source`.
+    /// Starts reading `source`.
     pub(crate) fn new(source: impl Read + Send + 'static) -> io::Result<Self> {
         let (send, full) = sync_channel(WAITING);
         let (empty, spare) = channel();
         let read = move || {
-            // A panic would look like the end of the bytes.
+            // Without this, a panic would look like the end of the bytes.
             let read = catch_unwind(AssertUnwindSafe(|| pass_on(source, &send, &spare)));
             if read.is_err() {
                 let _ = send.send(Err(io::Error::other("the decompressor panicked")));
@@ -65,11 +67,11 @@ fn pass_on(
 impl Read for Ahead {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.piece.len() {
-            // The thread is gone: it has said why, or passed on all there was.
+            // The thread has ended; it has passed on its error or all bytes.
             let Ok(next) = self.full.recv() else { return Ok(0) };
             let used = std::mem::replace(&mut self.piece, next?);
             self.taken = 0;
-            // Its end takes no more buffers.
+            // At its end the thread takes no more buffers.
             let _ = self.empty.send(used);
         }
         let bytes = into.len().min(self.piece.len() - self.taken);
@@ -101,7 +103,7 @@ mod tests {
         let mut found = Vec::new();
         let error = cut.read_to_end(&mut found).expect_err("damaged");
         assert_eq!((found.len(), error.kind()), (100, io::ErrorKind::InvalidData));
-        // Whoever stops early stops the thread.
+        // Dropping the reader stops the thread.
         let mut endless = Ahead::new(io::repeat(1)).expect("a thread");
         assert_eq!(endless.read(&mut [0; 8]).ok(), Some(8));
     }

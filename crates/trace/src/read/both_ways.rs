@@ -1,4 +1,4 @@
-//! Holds the quick way over rows against the slow one: whatever the bytes, both make the same of a trace.
+//! Compares the fast parser of rows with the slow one: both give the same result for any bytes.
 
 use std::io::Cursor;
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Request, Source};
 
-/// A format and its options, a header, and rows as such traces have them.
+/// A format with its options, a header, and typical rows.
 struct Kind {
     format: &'static str,
     header: &'static str,
@@ -262,8 +262,8 @@ const KINDS: &[Kind] = &[
     ),
 ];
 
-/// What takes the place of a part of a row, or is put into it: numbers at the edges of what fits, other
-/// spellings of them, and what separates.
+/// Replacements and insertions for parts of a row: edge cases of numbers, other notations of them,
+/// and separators.
 const PIECES: &[&str] = &[
     "",
     "0",
@@ -361,24 +361,24 @@ const PIECES: &[&str] = &[
     "a process with blanks",
 ];
 
-/// How one row of a trace is spoilt.
+/// A corruption of a row.
 #[derive(Clone, Debug)]
 enum Change {
-    /// A word of it becomes a piece.
+    /// A word is replaced by a piece.
     Word(prop::sample::Index, usize),
-    /// A piece is put in.
+    /// A piece is inserted.
     Piece(prop::sample::Index, usize),
-    /// A byte becomes another one.
+    /// A byte is replaced.
     Byte(prop::sample::Index, u8),
-    /// Bytes are taken out.
+    /// Bytes are removed.
     Cut(prop::sample::Index, usize),
-    /// A number becomes another one.
+    /// A number is replaced.
     Number(prop::sample::Index, u64),
-    /// A separator stands twice.
+    /// A separator is doubled.
     Double(prop::sample::Index),
     /// A separator becomes a tab.
     Tab(prop::sample::Index),
-    /// It ends like a line of Windows.
+    /// The row ends like a line of Windows.
     Return,
 }
 
@@ -396,7 +396,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Where the words of a row begin and end that `is_part` is made of.
+/// Start and end of the words of a row, which consist of bytes for which `is_part` is true.
 fn words(row: &[u8], is_part: impl Fn(u8) -> bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;
@@ -458,7 +458,7 @@ fn spoil(row: &mut Vec<u8>, change: &Change) {
     }
 }
 
-/// A trace: rows of a kind, of which some are spoilt, between rows that are not.
+/// A trace: rows of a kind, some of them corrupted, between valid ones.
 fn trace(kind: &Kind, rows: &[(prop::sample::Index, Vec<Change>)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     if !kind.header.is_empty() {
@@ -475,18 +475,18 @@ fn trace(kind: &Kind, rows: &[(prop::sample::Index, Vec<Change>)]) -> Vec<u8> {
     for (which, changes) in rows {
         let mut row = kind.rows[which.index(kind.rows.len())].as_bytes().to_vec();
         changes.iter().for_each(|change| spoil(&mut row, change));
-        // Twice, for the sake of readers that remember what they met.
+        // Twice, because some readers remember words.
         for _ in 0..2 {
             bytes.extend_from_slice(&row);
             bytes.push(b'\n');
         }
     }
-    // The last rows of a block are read the slow way.
+    // The slow parser reads the last rows of a block.
     sound(&mut bytes);
     bytes
 }
 
-/// All that a reader makes of a trace.
+/// The complete result of reading a trace.
 #[derive(Debug, PartialEq)]
 struct Made {
     requests: Vec<Request>,
@@ -563,7 +563,7 @@ fn the_quick_parser_reads_valid_rows_of_every_text_format() {
         let made = made(&bytes, &options, false);
         assert_eq!(made.error, None, "{}", kind.format);
         assert!(!made.requests.is_empty(), "{}", kind.format);
-        // A column that is two things at once is left to the slow way.
+        // A column with two roles is left to the slow parser.
         let is_quick = !kind.format.contains("offset=3,size=3");
         assert_eq!(QUICK_ROWS.get() > 0, is_quick, "{}: {made:?}", kind.format);
     }

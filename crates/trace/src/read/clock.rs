@@ -3,7 +3,7 @@
 use super::{context::Context, decode::Decode};
 use crate::{Contents, Request, TraceError};
 
-/// Where clocks wrap, in nanoseconds, with words for people; rising.
+/// Periods after which clocks wrap, in nanoseconds and in words; ascending.
 const PERIODS: [(u64, &str); 11] = [
     (1 << 16, "65.536 µs, 16 bits of nanoseconds"),
     (100 << 16, "6.5536 ms, 16 bits of 100 ns"),
@@ -18,7 +18,7 @@ const PERIODS: [(u64, &str); 11] = [
     (1_000_000_000 << 32, "4294967296 s, 32 bits of seconds"),
 ];
 
-/// The requests of a file, their clock carried on where it wraps.
+/// The requests of a file, with its clock continued where it wraps.
 pub(super) struct Carried {
     source: Box<dyn Decode>,
     clock: Clock,
@@ -51,16 +51,16 @@ impl Decode for Carried {
     }
 }
 
-/// What a clock showed so far.
+/// The history of a clock.
 #[derive(Debug, Default)]
 struct Clock {
     first: u64,
     last: u64,
     highest: u64,
     requests: u64,
-    /// Where it wraps, once it has.
+    /// The period, once the clock has wrapped.
     period: Option<u64>,
-    /// What was added to all that it shows since it wrapped last.
+    /// Offset added to all times since the last wrap.
     carried: u64,
 }
 
@@ -101,7 +101,7 @@ impl Clock {
                 self.carried > 0 && self.last < edge && shown < period && shown > period - edge
             });
             let carried = match (is_late, self.period) {
-                // A request that was overtaken by those behind the wrap.
+                // A request from before the wrap, overtaken by later ones.
                 (true, Some(period)) => self.carried - period,
                 _ => self.carried,
             };
@@ -112,14 +112,14 @@ impl Clock {
         }
     }
 
-    /// Finds out whether a clock that goes back has wrapped.
+    /// Determines whether a clock that steps back has wrapped.
     #[cold]
     fn goes_back(&mut self, shown: u64, requests: u64, cx: &mut Context) {
         let step =
             |period: u64| period.checked_sub(self.last).map(|left| left.saturating_add(shown));
         let pause = (self.highest - self.first.min(self.highest)) / requests.max(1);
         let wraps = |period: u64| {
-            // Behind the wrap it goes on about as it went before.
+            // After a wrap it continues at about the same rate.
             let most = (pause.saturating_mul(16).min(period / 64)).max(period / 1024);
             self.highest < period && step(period).is_some_and(|step| step <= most)
         };
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::Op;
 
-    /// What times become, given in batches of this size.
+    /// The continued times, given in batches of this size, and the warnings.
     fn carried(times: &[u64], size: usize) -> (Vec<u64>, Vec<String>) {
         let mut clock = Clock::default();
         let mut cx = Context::default();
@@ -161,7 +161,7 @@ mod tests {
     fn clocks_of_every_width_continue_after_a_wrap() {
         for (period, words) in PERIODS {
             let pause = period / 100;
-            // Not a multiple of it, and three wraps.
+            // The pause does not divide the period; there are three wraps.
             let real: Vec<u64> = (0..350).map(|n| period / 3 + n * pause).collect();
             let shown: Vec<u64> = real.iter().map(|time| time % period).collect();
             for size in [1, 7, 350] {
@@ -190,9 +190,9 @@ mod tests {
         for times in [
             &[5, 3, 9, 8][..],
             &[hour, 2 * hour, 0, hour],
-            // Epochs are past every counter that has wrapped.
+            // Absolute times exceed every counter that may have wrapped.
             &[1_700_000_000_000_000_000, 1_700_000_000_500_000_000, 0],
-            // A counter's end, but long after: several wraps may be lost.
+            // The end of a counter, but much later: several wraps may be missing.
             &[4_200_000_000_000, 4_290_000_000_000, 300_000_000_000],
         ] {
             assert_eq!(carried(times, 2), (times.to_vec(), Vec::new()), "{times:?}");

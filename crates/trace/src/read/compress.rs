@@ -1,4 +1,4 @@
-//! Decompression by magic bytes, and what its failures mean to a person.
+//! Detects compression by magic bytes, decompresses, and explains failures.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use super::unpack::{broken, cut, is_told};
 /// Bytes read ahead of the decompressor.
 const AHEAD: usize = 256 << 10;
 
-/// How bytes are compressed.
+/// A compression method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
     Plain,
@@ -21,7 +21,7 @@ pub(super) enum Compression {
 }
 
 impl Compression {
-    /// Tells the compression from the first bytes, 10 where there are as many.
+    /// Detects the compression from the first bytes, 10 if there are as many.
     pub(super) fn of(start: &[u8]) -> Compression {
         match start {
             [0x1f, 0x8b, 8, ..] => Compression::Gzip,
@@ -29,7 +29,7 @@ impl Compression {
             // A skippable frame: pzstd and seekable zstd files begin with one.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
-            // "BZh" alone could be text: the digits of π (a block) or √π (the empty stream) follow.
+            // "BZh" alone may be text. The digits of π (a block) or √π (the empty stream) follow.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, ..] => Compression::Bzip2,
             _ => Compression::Plain,
@@ -72,7 +72,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// A decompressor whose errors name what it decompresses.
+/// A decompressor whose errors name the compression.
 struct Decoder {
     compression: Compression,
     decoder: Box<dyn Read + Send>,

@@ -1,18 +1,18 @@
-//! What every reader shares while it reads: units, volumes, and warnings for the user at the end.
+//! State shared by all readers: units, volumes, and warnings for the user.
 
 use std::borrow::Cow;
 
 use super::{fault::Fault, units::TimeUnit, unpack::Passed, volumes::Volumes};
 
-/// Bytes in a sector where neither the trace nor the user says otherwise.
+/// Default bytes of a sector.
 const SECTOR: u64 = 512;
 
 /// State shared by the readers of one trace (or of the files merged into one).
 #[derive(Debug, Default)]
 pub(crate) struct Context {
-    /// The volumes met so far.
+    /// The volumes so far.
     pub(crate) volumes: Volumes,
-    /// The files of archives that are no traces.
+    /// The files of archives that are not traces.
     pub(super) passed: Vec<Passed>,
     sector: Option<u64>,
     time_unit: Option<TimeUnit>,
@@ -20,13 +20,13 @@ pub(crate) struct Context {
     bad_lines: u64,
     first_bad: String,
     dropped: Vec<(&'static str, u64)>,
-    /// How often each was met; 0 for what is so or is not.
+    /// How often each occurred; 0 for remarks without a count.
     remarks: Vec<(Cow<'static, str>, u64)>,
 }
 
 impl Context {
-    /// A context in which the user's units take the place of the format's, and bad lines are left
-    /// out if `skip_bad_lines` says so.
+    /// A context in which the user's units override those of the format. With `skip_bad_lines`,
+    /// invalid lines are skipped.
     pub(crate) fn new(
         sector: Option<u32>,
         time_unit: Option<TimeUnit>,
@@ -41,23 +41,23 @@ impl Context {
         self.sector.unwrap_or(SECTOR)
     }
 
-    /// Bytes in a sector, where the trace itself says how many.
+    /// Bytes in a sector, with a default from the trace.
     pub(crate) fn sector_or(&self, own: u64) -> u64 {
         self.sector.unwrap_or(own)
     }
 
-    /// True if the user says how many bytes a sector has.
+    /// True if the user gave the bytes of a sector.
     pub(crate) fn sector_is_given(&self) -> bool {
         self.sector.is_some()
     }
 
-    /// The unit of the time column, where the format's is `own`.
+    /// The unit of the time column, with the format's unit `own` as the default.
     #[inline]
     pub(crate) fn time_unit(&self, own: TimeUnit) -> TimeUnit {
         self.time_unit.unwrap_or(own)
     }
 
-    /// Counts a row left out on purpose; `why` completes "3 rows left out: …".
+    /// Counts a row that is left out on purpose. `why` completes "3 rows left out: …".
     #[inline]
     pub(crate) fn drop_row(&mut self, why: &'static str) {
         match self.dropped.iter_mut().find(|(known, _)| *known == why) {
@@ -66,7 +66,7 @@ impl Context {
         }
     }
 
-    /// Tells the user something of the trace as a whole.
+    /// Adds a remark about the trace as a whole.
     pub(crate) fn remark(&mut self, what: impl Into<Cow<'static, str>>) {
         let what = what.into();
         if !self.remarks.iter().any(|(known, _)| *known == what) {
@@ -74,7 +74,7 @@ impl Context {
         }
     }
 
-    /// Counts something the user should know that leaves no row out; `what` is a plural.
+    /// Counts an event that the user should know and that leaves out no row. `what` is a plural.
     pub(crate) fn count(&mut self, what: &'static str) {
         match self.remarks.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,
@@ -82,7 +82,7 @@ impl Context {
         }
     }
 
-    /// True if a bad line is to be left out; it is counted then.
+    /// True if an invalid line is to be skipped. It is then counted.
     #[cold]
     pub(crate) fn tolerate(&mut self, line: u64, fault: &Fault) -> bool {
         if self.skip_bad_lines {
@@ -94,7 +94,7 @@ impl Context {
         self.skip_bad_lines
     }
 
-    /// What the user should know of rows left out.
+    /// The warnings for the user.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
         if self.bad_lines > 0 {
@@ -119,7 +119,7 @@ impl Context {
     }
 }
 
-/// A count and the noun that goes with it.
+/// A count and the matching noun.
 fn counted(n: u64, one: &'static str, many: &'static str) -> (u64, &'static str) {
     (n, if n == 1 { one } else { many })
 }

@@ -1,7 +1,8 @@
-//! Dates and times of day as ISO 8601 and RFC 3339 write them: `2026-03-01T12:30:05.25Z`.
+//! Dates and times of day in the notation of ISO 8601 and RFC 3339: `2026-03-01T12:30:05.25Z`.
 
-/// Nanoseconds from 1970 to a date: `YYYY-MM-DD`, then `T` or a blank and `HH:MM[:SS[.fraction]]`, then
-/// `Z`, `+HH:MM`, `-HHMM` or nothing, which stands for UTC. `None` for anything else, and before 1970.
+/// Nanoseconds from 1970 to a date: `YYYY-MM-DD`, then `T` or a blank and `HH:MM[:SS[.fraction]]`,
+/// then `Z`, `+HH:MM`, `-HHMM` or nothing, which means UTC. `None` for anything else, and before
+/// 1970.
 pub(crate) fn unix_ns(text: &[u8]) -> Option<u64> {
     let mut rest = text;
     let (year, month, day) =
@@ -36,15 +37,15 @@ pub(crate) fn of_day_ns(text: &[u8]) -> Option<u64> {
     rest.is_empty().then_some(seconds * 1_000_000_000 + ns)
 }
 
-/// Days from 1970 to a day of the Gregorian calendar. A year begins in March here, so that the leap day is its
-/// last.
+/// Days from 1970 to a day of the Gregorian calendar. Here a year begins in March, so that the leap
+/// day is its last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
 }
 
-/// The number that this many digits are.
+/// The number given by this many digits.
 fn digits(text: &mut &[u8], count: usize) -> Option<i64> {
     let (number, rest) = text.split_at_checked(count)?;
     *text = rest;
@@ -54,7 +55,7 @@ fn digits(text: &mut &[u8], count: usize) -> Option<i64> {
         .then(|| number.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
 }
 
-/// Two digits behind one of these separators.
+/// Two digits after one of these separators.
 fn after(text: &mut &[u8], separators: &[u8]) -> Option<i64> {
     let (first, rest) = text.split_first()?;
     *text = rest;
@@ -71,7 +72,7 @@ fn fraction(text: &mut &[u8]) -> Option<u64> {
     (count > 0).then(|| value * 10_u64.pow(9 - kept.len() as u32))
 }
 
-/// Seconds by which a time is ahead of UTC.
+/// Offset of a time zone from UTC, in seconds.
 fn zone(text: &[u8]) -> Option<i64> {
     let (sign, mut rest) = match text {
         [] | b"Z" | b"z" | b" UTC" => return Some(0),

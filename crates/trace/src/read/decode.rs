@@ -1,14 +1,14 @@
-//! What all readers of formats have in common.
+//! The common interface of format readers.
 
 use super::context::Context;
 use crate::{Contents, Request, TraceError};
 
-/// A format's reader, over an input of its own.
+/// A format's reader with its input.
 pub(crate) trait Decode: Send {
-    /// Adds requests to `out` until it holds `limit`; fewer only at the end of the trace, and
-    /// where [`Decode::is_full`] says so. `out` is empty before.
+    /// Adds requests to `out` until it holds `limit`. Adds fewer only at the end of the trace, and
+    /// if [`Decode::is_full`] is true. `out` is empty before.
     ///
-    /// Requests added before an error are good.
+    /// Requests added before an error are valid.
     fn decode(
         &mut self,
         cx: &mut Context,
@@ -16,16 +16,16 @@ pub(crate) trait Decode: Send {
         limit: usize,
     ) -> Result<(), TraceError>;
 
-    /// What the requests of the last batch wrote or read, where that is wanted and known.
+    /// The data of the last batch's requests, if wanted and known.
     fn contents(&self) -> &Contents {
         Contents::NONE
     }
 
-    /// True if the last batch is short because its contents are large, and more will follow.
+    /// True if the last batch is short because its data are large, and more will follow.
     fn is_full(&self) -> bool {
         false
     }
 }
 
-/// Bytes of contents at which a batch ends.
+/// Bytes of data at which a batch ends.
 pub(crate) const FULL: usize = 8 << 20;

@@ -1,4 +1,4 @@
-//! Tells a trace's format from how it begins.
+//! Detects a trace's format from its beginning.
 
 use std::{io::Cursor, path::Path};
 
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{Request, TraceError};
 
-/// A score at which a format is believed more than a header line that names its columns.
+/// Score from which a format takes precedence over a header line that names its columns.
 const SURE: u8 = 90;
 
-/// The score of a magic number, or of a header line that only one format has.
+/// The score of a magic number, or of a header line that is unique to a format.
 const CERTAIN: u8 = 100;
 
-/// Requests that two readings of a sample are compared by.
+/// Number of requests by which two readings of a sample are compared.
 const COMPARED: usize = 500;
 
 /// The profile of an eMMC chip.
@@ -37,7 +37,7 @@ const EARLIEST_NS: u64 = 20 * 31_557_600 * 1_000_000_000;
 /// Nanoseconds between requests below which no device takes them: 20 million a second.
 const SHORTEST_PAUSE_NS: u64 = 50;
 
-/// The format that fits best, or why there is none; units are what the user says of them.
+/// The format that fits best, or why there is none. Takes the user's units into account.
 pub(crate) fn detect(
     sample: &Sample<'_>,
     path: &Path,
@@ -97,7 +97,7 @@ pub(crate) fn detect(
     }
 }
 
-/// Whether the header line says explicitly that `known`, which the rows look like, reads them wrongly.
+/// Whether the header line contradicts `known`, whose rows look right.
 fn denies(
     sample: &Sample<'_>,
     known: &Format,
@@ -117,7 +117,7 @@ fn denies(
         && known.iter().zip(&described).any(|(one, other)| differs(one, other))
 }
 
-/// Why a guess from the rows alone is rather wrong, by a power of ten, and what to say instead.
+/// Why a guess from the rows alone may be wrong by a power of ten, and the remedy.
 fn doubt(
     sample: &Sample<'_>,
     format: &Format,
@@ -144,7 +144,7 @@ fn doubt(
         (requests.len() > 1).then_some(requests)
     };
     let requests = moved(options.sector_size)?;
-    // In these units a sector is one byte.
+    // With sectors of one byte.
     let units = moved(Some(1))?;
     let counts_sectors = units.iter().zip(&requests).any(|(one, other)| one.len != other.len);
     let sectors = |bytes: u64| bytes.is_multiple_of(u64::from(SECTOR));
@@ -171,12 +171,12 @@ fn doubt(
     })
 }
 
-/// What a format makes of the sample, as far as it can read it.
+/// The requests that a format reads from the sample.
 fn first_requests(sample: &Sample<'_>, format: &Format) -> Result<Vec<Request>, TraceError> {
     read(sample, format, None)
 }
 
-/// As above, with sectors of so many bytes.
+/// [`first_requests`] with sectors of this size.
 fn read(
     sample: &Sample<'_>,
     format: &Format,
@@ -203,11 +203,11 @@ fn decode(
     Ok(())
 }
 
-/// The kind of device behind a trace that begins so, where all its disks have the number or the name that
+/// The device of a trace with this beginning, if all its disks have the number or the name that
 /// Linux gives to eMMC chips and cards.
 pub(crate) fn disks(begin: &[u8], format: &Format) -> Option<String> {
     let (mut cx, mut requests) = (Context::new(None, None, true), Vec::new());
-    // The beginning may end within a record, after enough of them.
+    // The beginning may end within a record, after enough complete ones.
     let _cut_off = decode(begin.to_vec(), format, &mut cx, &mut requests);
     let names = cx.volumes.names();
     let is_mmc = |name: &String| {
@@ -217,7 +217,7 @@ pub(crate) fn disks(begin: &[u8], format: &Format) -> Option<String> {
     (!names.is_empty() && names.iter().all(is_mmc)).then(|| EMMC.to_owned())
 }
 
-/// The kind of file that this is, if it is one that cannot be read.
+/// The kind of file, if it is one that cannot be read.
 fn refused(sample: &Sample<'_>) -> Option<&'static Refused> {
     REFUSED.iter().find(|refused| (refused.detect)(sample))
 }

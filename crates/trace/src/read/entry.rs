@@ -1,4 +1,4 @@
-//! A row of the registry: all that the readers know of one format.
+//! An entry of the format registry.
 
 use std::{
     io,
@@ -18,17 +18,17 @@ use crate::TraceError;
 
 /// A format.
 pub(crate) struct Entry {
-    /// The name `--format` takes.
+    /// The name for `--format`.
     pub(crate) name: &'static str,
     /// One line: what it is, and its units.
     pub(crate) about: &'static str,
     /// Who defines it, or where such traces come from.
     pub(crate) source: &'static str,
-    /// What sets it apart from most formats.
+    /// Rare properties.
     pub(crate) special: Special,
-    /// Whether a trace that begins so is of this format.
+    /// Whether a trace with this beginning has this format.
     pub(crate) detect: fn(&Sample<'_>) -> Option<Hit>,
-    /// Opens the files of a trace, each with a reader of its own, in their order.
+    /// Opens the files of a trace, each with its own reader, in order.
     pub(crate) open: fn(Setup) -> Result<Readers, TraceError>,
 }
 
@@ -37,50 +37,50 @@ type CheckArgument = fn(&str) -> Result<(), TraceError>;
 
 /// Properties that few formats have.
 pub(crate) struct Special {
-    /// The operation is a 0/1 column, which people write both ways round.
+    /// The operation is a 0/1 column, for which both conventions exist.
     pub(crate) zero_one: bool,
-    /// Checks the argument after the name, `columns:…`; without it the format takes none.
+    /// Checks the argument after the name, `columns:…`. Without it the format takes none.
     pub(crate) argument: Option<CheckArgument>,
-    /// Such a trace is several files, which a directory or a common prefix stands for.
+    /// A trace has several files, given by a directory or a common prefix.
     pub(crate) parts: Option<Parts>,
-    /// The kind of device that such traces were recorded on, where the format tells: a profile's name.
+    /// The device profile of such traces, if the format determines it.
     pub(crate) device: Option<&'static str>,
     /// Times are dates by definition: such as are none were written in another unit, or count from elsewhere.
     pub(crate) dated: bool,
 }
 
 impl Special {
-    /// Nothing out of the ordinary.
+    /// No special properties.
     pub(crate) const NONE: Special =
         Special { zero_one: false, argument: None, parts: None, device: None, dated: false };
 }
 
 /// How the files of one trace are found.
 pub(crate) struct Parts {
-    /// What they are called, for messages.
+    /// Their name in messages.
     pub(crate) named: &'static str,
-    /// The files that a directory, or a prefix of their names, stands for; in their order.
+    /// The files of a directory or a prefix, in order.
     pub(crate) find: fn(&Path) -> io::Result<Vec<PathBuf>>,
 }
 
 /// The readers of the files of a trace.
 pub(crate) type Readers = Vec<Box<dyn Decode>>;
 
-/// What readers are made from.
+/// The arguments for opening readers.
 pub(crate) struct Setup {
-    /// The files; their first 64 KiB are at hand.
+    /// The files, with their first 64 KiB in memory.
     pub(crate) inputs: Vec<Input>,
-    /// The argument of the format, checked.
+    /// The checked argument of the format.
     pub(crate) argument: Option<String>,
-    /// The event that is to stand for a request, if the user says so.
+    /// The event that represents a request, if given by the user.
     pub(crate) action: Option<Action>,
-    /// The unit of times, if the user says so; the context has it for whoever reads a row.
+    /// The unit of times, if given by the user. Readers of rows take it from the context.
     #[cfg_attr(
         not(feature = "tables"),
         expect(dead_code, reason = "readers of columns ask before rows")
     )]
     pub(crate) time_unit: Option<TimeUnit>,
-    /// Whether to keep what requests wrote and read.
+    /// Whether to keep the data of requests.
     pub(crate) contents: bool,
 }
 
@@ -111,9 +111,9 @@ impl Setup {
     }
 }
 
-/// A kind of file that is recognised in order to be refused, with words that help.
+/// A kind of file that is detected in order to refuse it with a helpful message.
 pub(crate) struct Refused {
-    /// Whether a file that begins so is of this kind.
+    /// Whether a file with this beginning is of this kind.
     pub(crate) detect: fn(&Sample<'_>) -> bool,
     /// What it is, and why it cannot be read.
     pub(crate) what: &'static str,

@@ -1,4 +1,4 @@
-//! One field of a text line, read as a number, a time or an operation, or refused by name.
+//! Parses one field of a text line as a number, a time or an operation. Errors name the field.
 
 use super::{
     dates,
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{Op, Request};
 
-/// What is wrong with a word that is no operation.
+/// The error for a word that is not an operation.
 const NOTHING: &str = "no operation (R, W, …)";
 
-/// What is no hexadecimal digit.
+/// Marks a byte that is not a hexadecimal digit.
 pub(crate) const NO_HEX: u8 = 0xff;
 
-/// The value of each hexadecimal digit.
+/// The values of hexadecimal digits.
 pub(crate) const HEX: [u8; 256] = {
     let mut values = [NO_HEX; 256];
     let mut value = 0;
@@ -26,25 +26,25 @@ pub(crate) const HEX: [u8; 256] = {
     values
 };
 
-/// A field: its bytes, and what messages call it.
+/// A field: its bytes and its name for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Field<'a> {
-    /// Its bytes, blanks and quotes around them removed.
+    /// Its bytes, without surrounding blanks and quotes.
     pub(crate) bytes: &'a [u8],
-    /// Its column, counted from 1; 0 where columns have no numbers.
+    /// Its column, counted from 1; 0 if columns are not numbered.
     pub(crate) number: usize,
     /// Its name.
     pub(crate) name: &'a str,
 }
 
 impl<'a> Field<'a> {
-    /// The field in column `number` (from 1) called `name`.
+    /// The field `name` in column `number` (from 1).
     #[inline]
     pub(crate) fn new(bytes: &'a [u8], number: usize, name: &'a str) -> Field<'a> {
         Field { bytes: trimmed(bytes), number, name }
     }
 
-    /// The fault of this field: `trouble` completes "field 5 (Offset) is "12a4", …".
+    /// An error in this field. `trouble` completes "field 5 (Offset) is "12a4", …".
     #[cold]
     pub(crate) fn fault(&self, trouble: &str) -> Box<Fault> {
         let label = label(self.number, self.name);
@@ -54,7 +54,7 @@ impl<'a> Field<'a> {
         Fault::with_remedy(format!("{label} is {}, {trouble}", shown(self.bytes)), MEND)
     }
 
-    /// A whole number.
+    /// Parses a whole number.
     #[inline]
     pub(crate) fn number(&self) -> Parsed<u64> {
         match atoi_simd::parse_pos::<u64, false>(self.bytes) {
@@ -63,7 +63,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// As above, for what the fast parser refuses: `0x` numbers, many leading zeros, and everything wrong.
+    /// Parses what the fast parser refuses: `0x` numbers, many leading zeros, and invalid fields.
     #[cold]
     fn number_slowly(&self) -> Parsed<u64> {
         if let [b'0', b'x' | b'X', _, ..] = self.bytes {
@@ -89,13 +89,13 @@ impl<'a> Field<'a> {
         atoi_simd::parse_pos::<u64, false>(digits).map_err(|_| self.fault("more than 64 bits hold"))
     }
 
-    /// A hexadecimal number, with or without `0x`.
+    /// Parses a hexadecimal number, with or without `0x`.
     pub(crate) fn hex(&self) -> Parsed<u64> {
         let digits = match self.bytes {
             [b'0', b'x' | b'X', digits @ ..] => digits,
             digits => digits,
         };
-        // Addresses are written with leading zeros, as many digits as 64 bits have.
+        // Addresses often have leading zeros, up to all digits of 64 bits.
         if let (Some((high, rest)), 16) = (digits.split_first_chunk(), digits.len())
             && let Some(low) = rest.first_chunk()
             && let (Some(high), Some(low)) = (eight_digits(*high), eight_digits(*low))
@@ -117,14 +117,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A whole number of `unit` bytes each, in bytes.
+    /// Parses a whole number of units; returns bytes.
     #[inline]
     pub(crate) fn bytes_of(&self, unit: u64) -> Parsed<u64> {
         let value = self.number()?;
         value.checked_mul(unit).ok_or_else(|| self.too_far(unit))
     }
 
-    /// As above, of a hexadecimal number, with or without `0x`.
+    /// Parses a hexadecimal number of units, with or without `0x`; returns bytes.
     pub(crate) fn bytes_of_hex(&self, unit: u64) -> Parsed<u64> {
         self.hex()?.checked_mul(unit).ok_or_else(|| self.too_far(unit))
     }
@@ -134,14 +134,14 @@ impl<'a> Field<'a> {
         self.fault(&format!("past the end of any device in units of {unit} bytes"))
     }
 
-    /// A time in `unit`, whole or with a decimal point, in nanoseconds (to the nearest).
+    /// Parses a time in `unit`, whole or with a decimal point; returns nanoseconds, rounded.
     #[inline]
     pub(crate) fn time(&self, unit: TimeUnit) -> Parsed<u64> {
         let plain = self.plain_time(unit, |mark| mark == b'.');
         plain.map_or_else(|| self.time_slowly(unit), Ok)
     }
 
-    /// As above, if it is nothing but digits with at most one decimal mark among them.
+    /// Parses a time that consists of digits and at most one decimal mark.
     #[inline]
     pub(crate) fn plain_time(&self, unit: TimeUnit, is_mark: impl Fn(u8) -> bool) -> Option<u64> {
         match atoi_simd::parse_prefix_pos::<u64, false>(self.bytes) {
@@ -154,14 +154,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// As above, for what is rare: dates, times of day, `.5`, `1.2e3`, and everything wrong.
+    /// Parses rare times: dates, times of day, `.5`, `1.2e3`, and invalid fields.
     #[cold]
     fn time_slowly(&self, unit: TimeUnit) -> Parsed<u64> {
         if let Some(ns) = dates::unix_ns(self.bytes).or_else(|| dates::of_day_ns(self.bytes)) {
             return Ok(ns);
         }
         let value: f64 = fast_float2::parse(self.bytes).map_err(|_| self.fault("not a time"))?;
-        // Words such as `nan` and `infinity` are numbers to the parser.
+        // The parser of floats also accepts words such as `nan` and `infinity`.
         if !self.bytes.iter().any(u8::is_ascii_digit) {
             return Err(self.fault("not a time"));
         }
@@ -177,7 +177,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// An operation spelled out, in any case: `R`, `Write`, `Discard`, `flush`, …
+    /// Parses a spelled-out operation in any case: `R`, `Write`, `Discard`, `flush`, …
     #[inline]
     pub(crate) fn op(&self) -> Parsed<Op> {
         match self.bytes {
@@ -188,9 +188,9 @@ impl<'a> Field<'a> {
         self.traced_op()?.ok_or_else(|| self.fault(NOTHING))
     }
 
-    /// As above, or `None` for a word of Linux block tracing that moves no data.
+    /// [`op`](Self::op), or `None` for a word of Linux block tracing that moves no data.
     pub(crate) fn traced_op(&self) -> Parsed<Option<Op>> {
-        // Tools write `WRITE_FUA`, `Write (10)`, `READ-AHEAD`: the first word says what it is.
+        // Tools write `WRITE_FUA`, `Write (10)`, `READ-AHEAD`: the first word is the operation.
         let ends = |byte: &u8| matches!(byte, b'_' | b'-' | b' ' | b'(');
         let first = self.bytes.split(ends).next().filter(|first| first.len() > 2);
         let word = first.unwrap_or(self.bytes);
@@ -213,7 +213,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Eight hexadecimal digits as a number, all at once: the lower half of each byte, and 9 more for letters.
+/// Parses eight hexadecimal digits at once: the lower half of each byte, plus 9 for letters.
 #[inline]
 pub(crate) const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -221,7 +221,8 @@ pub(crate) const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
     let small = raw | ((raw >> 1) & (0x20 * ONES));
     let letters = (small >> 6) & ONES;
     let values = (small & (0x0f * ONES)) + 9 * letters;
-    // Spelled again they are the same, letters alone are above 9, and none is above 15.
+    // Encoding the values again must give the input. Only letters are above 9, and none is above
+    // 15.
     let again = values + 0x30 * ONES + 0x27 * letters;
     let above_9 = ((values + 6 * ONES) >> 4) & ONES;
     if again != small || above_9 != letters || values & (0x10 * ONES) != 0 {
@@ -232,14 +233,14 @@ pub(crate) const fn eight_digits(digits: [u8; 8]) -> Option<u64> {
     Some((fours >> 16 | fours) & 0xffff_ffff)
 }
 
-/// Whether all are hexadecimal digits.
+/// Whether all bytes are hexadecimal digits.
 #[inline]
 pub(crate) fn is_hex(bytes: &[u8]) -> bool {
-    // Without a branch a byte, which compilers turn into vectors.
+    // Without branches, so that compilers vectorise it.
     bytes.iter().fold(true, |all, byte| all & byte.is_ascii_hexdigit())
 }
 
-/// A request, its range checked; a flush has none.
+/// A request with a checked range. A flush has none.
 #[inline]
 pub(crate) fn request(time_ns: u64, op: Op, offset: u64, len: u64, volume: u32) -> Parsed<Request> {
     if op == Op::Flush {
@@ -251,7 +252,7 @@ pub(crate) fn request(time_ns: u64, op: Op, offset: u64, len: u64, volume: u32) 
     Ok(Request { time_ns, op, offset, len, volume })
 }
 
-/// What messages call a column.
+/// The name of a column in messages.
 pub(crate) fn label(number: usize, name: &str) -> String {
     if number == 0 { format!("field {name}") } else { format!("field {number} ({name})") }
 }
@@ -273,8 +274,8 @@ pub(crate) fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
     if digits.is_empty() {
         return Some(0);
     }
-    // Nine digits of a second are nanoseconds; more of them change nothing that is kept,
-    // except for the rounding of smaller units, where they are picoseconds at most.
+    // Nine digits of a second are nanoseconds. More digits change only the rounding of smaller
+    // units, where they are at most picoseconds.
     let kept = &digits[..digits.len().min(9)];
     if !all_digits(digits) {
         return None;
@@ -285,15 +286,16 @@ pub(crate) fn fraction_ns(digits: &[u8], unit: TimeUnit) -> Option<u64> {
     if per_unit == 1_000_000_000_000 && kept.len() == 9 {
         return Some(value);
     }
-    // value < 10^9 and per_unit ≤ 10^12: needs 128 bits only for seconds.
+    // value < 10^9 and per_unit ≤ 10^12: only seconds need 128 bits.
     if per_unit == 1_000_000_000_000 {
         return Some(value * (1_000_000_000 / scale));
     }
     Some((value * per_unit / scale + 500) / 1000)
 }
 
-/// A whole number with a decimal point or an exponent, exactly: `4096e3`, `4.096e+6`, `4096.0`. Inside, `None`
-/// where 64 bits do not hold it; `None` where it is not whole, or may be grouped by thousands (`1.000`).
+/// Parses a whole number with a decimal point or an exponent exactly: `4096e3`, `4.096e+6`,
+/// `4096.0`. The inner `None` means that it exceeds 64 bits; the outer `None` that it is not whole,
+/// or may be grouped by thousands (`1.000`).
 pub(crate) fn decimal(bytes: &[u8]) -> Option<Option<u64>> {
     let at = bytes.iter().position(|b| matches!(b, b'e' | b'E'));
     let (mantissa, exponent) = bytes.split_at(at.unwrap_or(bytes.len()));
@@ -312,7 +314,7 @@ pub(crate) fn decimal(bytes: &[u8]) -> Option<Option<u64>> {
     power = power.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let (mut value, mut is_lost) = (0_u64, false);
     let mut zeros = 0_u32;
-    // Zeros are taken up when a digit follows them: those at the end count to the power.
+    // Zeros are applied when a digit follows them; trailing ones count towards the power.
     for digit in whole.iter().chain(fraction) {
         zeros += 1;
         if *digit != b'0' {
@@ -331,12 +333,12 @@ pub(crate) fn decimal(bytes: &[u8]) -> Option<Option<u64>> {
     Some(scaled.filter(|_| !is_lost))
 }
 
-/// True for one decimal digit or more.
+/// True for one or more decimal digits.
 fn all_digits(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
 }
 
-/// Without blanks, and one pair of double quotes, around.
+/// Removes surrounding blanks, and one pair of double quotes.
 #[inline]
 pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     let plain = |b: &u8| *b > b' ' && *b != b'"';
@@ -459,9 +461,9 @@ mod tests {
                 let mut digits = *b"0000000000000000";
                 digits[place] = byte;
                 let value = char::from(byte).to_digit(16).map(|v| u64::from(v) << (60 - 4 * place));
-                // Blanks and quotes around are taken off.
+                // Surrounding blanks and quotes are removed.
                 let at_end = matches!(place, 0 | 15) && (byte <= b' ' || byte == b'"');
-                // `0x` begins one too.
+                // `0x` is a prefix.
                 let is_prefix = place == 1 && matches!(byte, b'x' | b'X');
                 assert!(at_end || is_prefix || hex(&digits) == value, "{byte} at {place}");
             }

@@ -1,12 +1,12 @@
-//! Which files a path given by the user stands for.
+//! The files that a path given by the user refers to.
 
 use std::path::{Path, PathBuf};
 
 use super::formats::REGISTRY;
 use crate::TraceError;
 
-/// Adds the files that `path` stands for: itself, or, where it is a directory or the beginning of
-/// names, the files of a trace that is kept in several.
+/// Adds the files for `path`: the file itself or, for a directory or a common prefix, the files of
+/// a trace that consists of several.
 pub(super) fn expand(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), TraceError> {
     if path.as_os_str() == "-" || (path.exists() && !path.is_dir()) {
         files.push(path.to_owned());
@@ -20,7 +20,7 @@ pub(super) fn expand(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), TraceE
             Err(source) if path.is_dir() => {
                 return Err(TraceError::Io { path: path.to_owned(), source });
             }
-            // A directory that cannot be listed is no worse than a file that is not there.
+            // A directory that cannot be listed is treated like a missing file.
             Err(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-//! A trace format as users name it.
+//! A trace format with its name.
 
 use std::{fmt, str::FromStr};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::TraceError;
 
-/// A trace format, by name: a row of the registry, with its argument where it takes one.
+/// A trace format: an entry of the registry, with its argument if it takes one.
 #[derive(Clone)]
 pub struct Format {
     entry: &'static Entry,
@@ -21,7 +21,7 @@ impl Format {
         REGISTRY.iter().map(Format::of)
     }
 
-    /// The name it is chosen by, such as `msr`.
+    /// Its name, such as `msr`.
     pub fn name(&self) -> &'static str {
         self.entry.name
     }
@@ -36,12 +36,12 @@ impl Format {
         self.entry.source
     }
 
-    /// The device profile that is nearest to what such traces were recorded on, where the format tells.
+    /// The device profile nearest to that of such traces, if the format determines it.
     pub fn device(&self) -> Option<&'static str> {
         self.entry.special.device
     }
 
-    /// What was said of it behind its name: the description of columns.
+    /// Its argument: the description of columns.
     pub fn argument(&self) -> Option<&str> {
         self.argument.as_deref()
     }
@@ -54,7 +54,7 @@ impl Format {
         self.entry
     }
 
-    /// Opens the files of a trace; `setup` has no argument yet.
+    /// Opens the files of a trace. `setup` has no argument yet.
     pub(crate) fn open(&self, setup: Setup) -> Result<Readers, TraceError> {
         (self.entry.open)(Setup { argument: self.argument.clone(), ..setup })
     }
@@ -86,7 +86,7 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = TraceError;
 
-    /// A name of [`Format::all`], with `:` and an argument where the format takes one.
+    /// Parses a name of [`Format::all`], followed by `:` and an argument if the format takes one.
     fn from_str(text: &str) -> Result<Format, TraceError> {
         let (name, argument) = match text.split_once(':') {
             Some((name, argument)) => (name, Some(argument)),

@@ -1,7 +1,7 @@
 //! ACSL Pixel: `proces,device,rw_flag,sector,size,timestamp` with a header line.
 //!
-//! Sectors and sizes count 512 bytes, times are seconds since boot. Rows of the threads
-//! `f2fs_discard-…` are marked as reads but are the discards those threads issue.
+//! Sectors and sizes are in units of 512 bytes, times in seconds since boot. Rows of the threads
+//! `f2fs_discard-…` are marked as reads but are the discards that those threads issue.
 
 use crate::{
     Op, Request,
@@ -63,7 +63,7 @@ impl LineFormat for Acsl {
     }
 }
 
-/// What the threads that discard are called.
+/// Prefix of the names of discarding threads.
 const DISCARDS: &[u8] = b"f2fs_discard";
 
 fn op(marked: Op, discards: bool) -> Op {

@@ -1,6 +1,6 @@
 //! Alibaba block traces 2020: `device_id,opcode,offset,length,timestamp`.
 //!
-//! Times are microseconds since the Unix epoch, offsets and lengths bytes.
+//! Times are in microseconds since the Unix epoch, offsets and lengths in bytes.
 
 use crate::read::{
     entry::{Entry, Special},

@@ -1,8 +1,9 @@
-//! bcc's biosnoop, in Python and with libbpf: `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms)`.
+//! bcc's biosnoop, in Python and with libbpf: `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)]
+//! LAT(ms)`.
 //!
-//! Times are of completion: seconds, `TIMESTAMP` of day, or `TIME` with a date; sectors have 512 bytes. Process
-//! names may hold blanks, so the columns are found from the right: `T`, a letter or several as the kernel has
-//! them, stands before two numbers.
+//! Times are those of completion: seconds, `TIMESTAMP` of day, or `TIME` with a date. Sectors have
+//! 512 bytes. Process names may contain blanks, so the columns are located from the right: `T`, one
+//! or more letters of the kernel, precedes two numbers.
 
 use crate::{
     Request,
@@ -34,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| setup.lines(|_| Biosnoop),
 };
 
-/// The tool of the same name that comes with bpftrace.
+/// The bpftrace tool of the same name.
 pub(super) const BPFTRACE: Refused = Refused {
     detect: |sample| {
         let mut words = words(sample.first_line());
@@ -51,14 +52,14 @@ fn words(line: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     line.split(|b| matches!(b, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
 
-/// The header, which the tool prints again for new readers of a pipe.
+/// Whether a line is the header, which the tool repeats for new readers of a pipe.
 fn is_header(line: &[u8]) -> bool {
     let mut words = words(line);
     matches!(words.next(), Some(b"TIME(s)" | b"TIME" | b"TIMESTAMP"))
         && words.any(|word| word == b"SECTOR")
 }
 
-/// The most columns behind `T`, and the disk before it.
+/// Maximum number of columns from the disk to the end, including `T`.
 const RIGHT: usize = 7;
 
 struct Biosnoop;
@@ -78,7 +79,8 @@ impl LineFormat for Biosnoop {
         let is_op = |at: &usize| {
             rwbs::is_word(right[*at]) && is_number(right[at - 1]) && is_number(right[at - 2])
         };
-        // Behind the bytes are the latency, and perhaps the time in the queue and the pattern.
+        // After the bytes comes the latency, optionally preceded by the time in the queue and the
+        // pattern.
         let at = (3..RIGHT - 1).find(is_op);
         let at = at.ok_or_else(|| {
             Fault::line("the column T (R or W) before sector and bytes is missing")
@@ -94,7 +96,7 @@ impl LineFormat for Biosnoop {
         request(time, op, offset, len, cx.volumes.named(right[at + 1])).map(Some)
     }
 
-    /// Of rows whose process is one word, which are the same from either side.
+    /// For rows whose process is one word, which can be read from the left.
     #[inline]
     fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
@@ -109,7 +111,7 @@ impl LineFormat for Biosnoop {
         row.gap()?;
         let len = row.number()?;
         row.gap()?;
-        // Behind them is the latency, and before that perhaps the time in the queue.
+        // Then comes the latency, optionally preceded by the time in the queue.
         row.word(Separator::Blank)?;
         if !row.is_at_end() {
             row.gap()?;
@@ -128,7 +130,7 @@ impl LineFormat for Biosnoop {
     }
 }
 
-/// The time that a line begins with.
+/// The time at the start of a line.
 fn time(line: &[u8], cx: &Context) -> Parsed<u64> {
     let mut words = words(line);
     let first = words.next().unwrap_or_default();
@@ -136,7 +138,7 @@ fn time(line: &[u8], cx: &Context) -> Parsed<u64> {
     if first.contains(&b':') {
         return dates::of_day_ns(first).ok_or_else(|| field.fault("not a time of day"));
     }
-    // A day, and a time of it in the next word.
+    // A date, and a time of day in the next word.
     if let (Some(day), Some(time)) =
         (dates::unix_ns(first), words.next().and_then(dates::of_day_ns))
     {

@@ -1,8 +1,8 @@
 //! BIOtracer (Nexus 5): `lba sectors bytes type t_generate t_start t_submit t_finish`.
 //!
-//! Sectors are 512 bytes, times Unix seconds; the arrival is the time of generation. Bit 0 of the
-//! type is a write. A size of 1 more than a multiple of 8 sectors is a packed eMMC write: the
-//! extra sector is the pack's header and not data, so it is left out of the length.
+//! Sectors are 512 bytes, times Unix seconds. The arrival is the time of generation. Bit 0 of the
+//! type means a write. A size of 1 more than a multiple of 8 sectors is a packed eMMC write. The
+//! extra sector is the pack's header and not data, so it is excluded from the length.
 
 use crate::{
     Op, Request,
@@ -22,7 +22,7 @@ const LAYOUT: Layout = Layout {
     separator: Separator::Blank,
     names: &["lba", "sectors", "bytes", "type", "t_generate", "t_start", "t_submit", "t_finish"],
     time: Some((4, TimeUnit::Seconds)),
-    // The type is a set of flags: read by hand below.
+    // The type is a set of flags, parsed below.
     op: OpRule::Always(Op::Read),
     offset: (0, Unit::Sector),
     size: (1, Unit::Sector),
@@ -30,7 +30,7 @@ const LAYOUT: Layout = Layout {
     decimal: None,
 };
 
-/// Sectors of a page; packed writes carry one more than whole pages.
+/// Sectors of a page. Packed writes have one more than whole pages.
 const PAGE_SECTORS: u64 = 8;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -73,14 +73,14 @@ impl LineFormat for Biotracer {
         row.gap()?;
         let time = row.time(cx.time_unit(TimeUnit::Seconds), |mark| mark == b'.')?;
         row.ends(Separator::Blank)?;
-        // The range is that of the trace, with the header of a packed write.
+        // The range check includes the header of a packed write.
         offset.checked_add(len)?;
         let (op, len) = op(flags, len, sector);
         row::push(out, time, op, offset, len, || cx.volumes.named(b"0"))
     }
 }
 
-/// The operation that flags name, and how much of `len` bytes is data.
+/// The operation given by flags, and the number of data bytes in `len`.
 #[inline]
 fn op(flags: u64, len: u64, sector: u64) -> (Op, u64) {
     if flags & 1 == 0 {

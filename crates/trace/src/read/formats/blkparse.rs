@@ -1,7 +1,7 @@
 //! The default text of blkparse: `maj,min cpu seq seconds pid action RWBS sector + n [process]`.
 //!
-//! One action of each request counts, the others are passed over. The volume is `maj,min`.
-//! The summary blkparse prints at the end is recognised and passed over.
+//! One action of each request is used, the others are skipped. The volume is `maj,min`. blkparse's
+//! final summary is detected and skipped.
 
 use crate::{
     Request,
@@ -42,7 +42,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// The action to take, judged by the first lines.
+/// The action to use, chosen by the first lines.
 fn preferred(input: &Input) -> Action {
     let sample = Sample::new(input.window());
     Action::preferred(|action| sample.lines.iter().any(|line| event(line) == Some(action.letter())))
@@ -59,7 +59,7 @@ fn event(line: &[u8]) -> Option<u8> {
     }
 }
 
-/// True for the lines that begin blkparse's summary: `CPU0 (8,16):`, `Total (8,16):`.
+/// True for the lines at the start of blkparse's summary: `CPU0 (8,16):`, `Total (8,16):`.
 fn is_summary(line: &[u8]) -> bool {
     line.starts_with(b"CPU") || line.starts_with(b"Total ")
 }
@@ -75,7 +75,7 @@ fn is_device(word: &[u8]) -> bool {
     }
 }
 
-/// Words between blanks.
+/// Words separated by blanks.
 struct Words<'a> {
     rest: &'a [u8],
 }
@@ -103,7 +103,7 @@ impl<'a> Words<'a> {
 
 struct Blkparse {
     action: u8,
-    /// The summary has begun.
+    /// Whether the summary has begun.
     ended: bool,
 }
 
@@ -114,7 +114,7 @@ impl LineFormat for Blkparse {
         if self.ended && event(line).is_none() {
             return Ok(None);
         }
-        // Events behind a summary are those of another output, joined to the first.
+        // Events after a summary belong to another output that was appended.
         self.ended = false;
         let mut words = Words { rest: line };
         let device = Field::new(words.next(), 1, "device");
@@ -127,7 +127,7 @@ impl LineFormat for Blkparse {
         let action = Field::new(words.next(), 6, "action");
         match action.bytes {
             [letter] if *letter == self.action => {}
-            // Unplugging by timer has two letters, UT.
+            // The action for unplugging by timer has two letters, UT.
             [a] | [a, b'T'] if a.is_ascii_alphabetic() => return Ok(None),
             _ => return Err(action.fault("no action of blkparse")),
         }
@@ -135,7 +135,7 @@ impl LineFormat for Blkparse {
         let sector = Field::new(words.next(), 8, "sector");
         let plus = words.next();
         if plus != b"+" {
-            // A flush has no place; a packet command has bytes in its stead.
+            // A flush has no sector; a packet command has bytes instead.
             let empty = sector.bytes.is_empty() || sector.bytes.starts_with(b"[");
             return match rwbs::op(letters, 0) {
                 Some(op) if empty => {
@@ -197,7 +197,7 @@ impl LineFormat for Blkparse {
 }
 
 impl Blkparse {
-    /// A line that is no event: what blkparse says about its input, its summary, or a fault.
+    /// Handles a line without an event: a message of blkparse, its summary, or an error.
     fn outside(&mut self, line: &[u8], device: &Field<'_>) -> Parsed<()> {
         let line = line.trim_ascii();
         if is_summary(line) {

@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| setup.lines(|_| Blkreplay::new()),
 };
 
-/// Passes over the preamble of licence text, which ends at the first row that begins with a digit.
+/// Skips the preamble of licence text, which ends at the first row that begins with a digit.
 struct Blkreplay {
     rows: Columns,
     started: bool,

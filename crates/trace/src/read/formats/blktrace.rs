@@ -1,8 +1,8 @@
 //! Binary blktrace, `<device>.blktrace.<cpu>`: 48-byte records in the byte order of the traced
 //! host, each followed by a payload.
 //!
-//! Times are nanoseconds; the volume is `major,minor`. Each CPU has a file of its own: open them
-//! together ([`crate::read::open_many`]) to have them merged by time.
+//! Times are in nanoseconds; the volume is `major,minor`. Each CPU has its own file. Open them
+//! together ([`crate::read::open_many`]) to merge them by time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,16 +25,16 @@ use crate::{
     },
 };
 
-/// What the names of the files hold before the CPU's number.
+/// The part of the file names before the CPU's number.
 const PER_CPU: &str = ".blktrace.";
 
 /// Bytes of a record without its payload.
 const RECORD: usize = 48;
 
-/// Upper three bytes of a record's first word: "eat". The lowest is the version.
+/// Upper three bytes of a record's first word: "eat". The lowest byte is the version.
 const MAGIC: u32 = 0x6561_7400;
 
-/// Low half of the action word, for the actions that can stand for a request.
+/// Low half of the action word, for the actions that may represent a request.
 const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
@@ -63,7 +63,7 @@ pub(super) const ENTRY: Entry = Entry {
         let mut missing = missing(&setup.inputs);
         let mut readers = Vec::new();
         for input in setup.inputs {
-            // The first says it for all.
+            // Only the first reader reports missing files.
             let missing = std::mem::take(&mut missing);
             readers.push(Box::new(Blktrace { input, action, missing }) as Box<dyn Decode>);
         }
@@ -71,7 +71,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// The number blktrace has for an action.
+/// blktrace's number of an action.
 fn code(action: Action) -> u32 {
     match action {
         Action::Queue => QUEUE,
@@ -80,8 +80,8 @@ fn code(action: Action) -> u32 {
     }
 }
 
-/// The action to take for all files of a trace, judged by their first records, so that no CPU's file
-/// chooses another.
+/// The action to use for all files of a trace, chosen by their first records, so that the files of
+/// different CPUs use the same.
 fn preferred(inputs: &[Input]) -> Action {
     let seen: Vec<u32> = inputs.iter().flat_map(|input| actions(input.window())).collect();
     Action::preferred(|action| seen.contains(&code(action)))
@@ -103,8 +103,7 @@ fn actions(bytes: &[u8]) -> Vec<u32> {
     seen
 }
 
-/// The files `sda.blktrace.0`, `sda.blktrace.1`, … that a directory, or a prefix such as `sda`,
-/// stands for.
+/// The files `sda.blktrace.0`, `sda.blktrace.1`, … for a directory, or for a prefix such as `sda`.
 fn per_cpu_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     if path.is_dir() {
         return files_in(path, "");
@@ -141,8 +140,8 @@ fn files_in(directory: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
-/// What is missing of the sets of files that these belong to, one line each: numbers between those that are
-/// there, and files beside them that were not named.
+/// Missing files of the sets to which these belong, one line each: gaps in the numbers, and files
+/// in the same folder that were not given.
 fn missing(inputs: &[Input]) -> Vec<String> {
     let mut sets: BTreeMap<PathBuf, BTreeSet<u32>> = BTreeMap::new();
     for (set, cpu) in inputs.iter().filter_map(|input| set_of(input.path())) {
@@ -181,7 +180,7 @@ fn missing(inputs: &[Input]) -> Vec<String> {
     said
 }
 
-/// The folder and device of a file of one processor, and the processor's number.
+/// The folder, device and CPU number of a per-CPU file.
 fn set_of(path: &Path) -> Option<(PathBuf, u32)> {
     let (device, rest) = path.file_name()?.to_str()?.split_once(PER_CPU)?;
     let folder = match path.parent() {
@@ -199,7 +198,7 @@ enum Order {
 }
 
 impl Order {
-    /// The order in which a record's magic number is right.
+    /// The byte order in which a record's magic number is right.
     #[inline]
     fn of(record: &[u8]) -> Option<Order> {
         let magic = record.first_chunk::<4>()?;
@@ -243,7 +242,7 @@ impl Order {
 struct Blktrace {
     input: Input,
     action: u32,
-    /// What to say of files that are not there.
+    /// Warnings about missing files.
     missing: Vec<String>,
 }
 
@@ -279,7 +278,7 @@ impl Decode for Blktrace {
 }
 
 impl Blktrace {
-    /// The request of a record, if it is one of the action that counts.
+    /// The request of a record, if its action is the one in use.
     fn request(
         &self,
         order: Order,

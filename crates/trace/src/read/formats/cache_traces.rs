@@ -1,6 +1,6 @@
-//! Traces of caches: recognised in order to be refused.
+//! Cache traces: detected in order to refuse them.
 //!
-//! They name keys but no operation, so they cannot drive a device.
+//! They name keys but no operations, so they cannot drive a device.
 
 use super::lcs;
 use crate::read::{entry::Refused, sample::Sample};
@@ -32,7 +32,8 @@ pub(super) const LIS: Refused = Refused {
              columns:sep=blank,offset=1:512,size=2:512,all=write›",
 };
 
-/// Records whose clocks do not go back, whose sizes are sane, and whose next accesses lie ahead.
+/// Whether the records are plausible: clocks do not step back, sizes are sane, and next accesses
+/// are later.
 fn is_oracle(bytes: &[u8]) -> bool {
     let mut last = 0;
     let mut records = 0;
@@ -52,7 +53,7 @@ fn is_oracle(bytes: &[u8]) -> bool {
     records > 0
 }
 
-/// Rows of four numbers, the third 0, the fourth counting the requests.
+/// Whether the rows have four numbers, of which the third is 0 and the fourth counts the requests.
 fn is_lis(sample: &Sample<'_>) -> bool {
     let numbers = |line: &[u8]| -> Option<Vec<u64>> {
         let text = std::str::from_utf8(line).ok()?;

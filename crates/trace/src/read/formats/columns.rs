@@ -58,12 +58,12 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// What stands for a format where there is no file.
+/// The format of data without a file.
 pub(in crate::read) fn memory() -> Format {
     Format::of(&ENTRY)
 }
 
-/// Why a format cannot be named for what is in memory.
+/// The error for naming a format for data in memory.
 pub(in crate::read) fn no_format(format: &Format) -> TraceError {
     TraceError::usage(
         format!("what is in memory has no format such as {}", format.name()),
@@ -71,7 +71,7 @@ pub(in crate::read) fn no_format(format: &Format) -> TraceError {
     )
 }
 
-/// Tables that other builds of this program read.
+/// Tables, which other builds of this program can read.
 #[cfg(not(feature = "tables"))]
 pub(super) const TABLE_REFUSED: crate::read::entry::Refused = crate::read::entry::Refused {
     detect: |sample| sample.bytes.starts_with(b"PAR1") || sample.bytes.starts_with(b"ARROW1"),
@@ -79,7 +79,7 @@ pub(super) const TABLE_REFUSED: crate::read::entry::Refused = crate::read::entry
     remedy: "build it by `make full`, or convert the table to CSV",
 };
 
-/// What the user said about the columns.
+/// The user's description of the columns.
 #[derive(Clone, Debug)]
 pub(super) struct Spec {
     separator: Separator,
@@ -107,7 +107,7 @@ enum OpColumn {
 }
 
 impl Spec {
-    /// Reads a description, without its `columns:`.
+    /// Parses a description, without the prefix `columns:`.
     pub(super) fn parse(text: &str) -> Result<Spec, TraceError> {
         let (mut separator, mut skip) = (Separator::Byte(b','), None);
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
@@ -165,7 +165,7 @@ impl Spec {
         })
     }
 
-    /// The layout of rows of a table with columns of these names, whose cells stand between `separator`.
+    /// The layout of the rows of a table with columns of these names and this separator.
     #[cfg(feature = "tables")]
     pub(super) fn layout_of_table(self, names: &[String], separator: u8) -> Parsed<Layout> {
         let header = names.join(&char::from(separator).to_string());
@@ -255,7 +255,7 @@ impl At {
 fn usage(what: impl Into<String>) -> TraceError {
     TraceError::Usage {
         what: what.into(),
-        // Where the description is a value of its own, no name comes before it.
+        // If the description is an option value, it has no prefix.
         remedy: "describe them like sep=comma,skip=1,time=1:s,op=2:W/R/D,offset=3:sectors,\
                  size=4:bytes,volume=5, or by the names of a header like time=timestamp:us,op=type,\
                  offset=lba:sectors,size=bytes (after `columns:` in the name of a format)"
@@ -263,7 +263,7 @@ fn usage(what: impl Into<String>) -> TraceError {
     }
 }
 
-/// `COLUMN[:unit]`.
+/// Splits `COLUMN[:unit]`.
 fn split_unit(value: &str) -> (&str, Option<&str>) {
     match value.split_once(':') {
         Some((column, unit)) => (column, Some(unit)),
@@ -299,7 +299,7 @@ fn parse_op(value: &str) -> Result<OpColumn, TraceError> {
     Ok(OpColumn::Chosen(at, pairs.map(|(word, op)| (word.as_bytes().into(), op)).collect()))
 }
 
-/// `COLUMN[:unit]` of an offset or a size.
+/// Parses `COLUMN[:unit]` of an offset or a size.
 fn parse_place(value: &str) -> Result<(At, Unit), TraceError> {
     let (column, unit) = split_unit(value);
     let column = At::parse(column)?;
@@ -336,7 +336,7 @@ fn parse_place(value: &str) -> Result<(At, Unit), TraceError> {
     Ok((column, unit))
 }
 
-/// `COLUMN` or `FIRST-LAST`.
+/// Parses `COLUMN` or `FIRST-LAST`.
 fn parse_volume(value: &str) -> Result<(At, At), TraceError> {
     if let Some((first, last)) = value.split_once('-')
         && let (Ok(from), Ok(to)) = (first.parse::<usize>(), last.parse::<usize>())
@@ -350,18 +350,18 @@ fn parse_volume(value: &str) -> Result<(At, At), TraceError> {
     Ok((at.clone(), at))
 }
 
-/// Reads rows as described.
+/// Reads rows by a description.
 struct Described {
     spec: Spec,
     rows: Option<Columns>,
-    /// Lines passed over so far.
+    /// Number of lines skipped so far.
     seen: u64,
-    /// The header line, which files joined together repeat.
+    /// The header line, which concatenated files repeat.
     header: Box<[u8]>,
 }
 
 impl LineFormat for Described {
-    // The description may say how many lines to skip, and name columns of the header.
+    // The description may give the number of lines to skip and name columns of the header.
     const SKIPS_HEADER: bool = false;
 
     #[inline]
@@ -380,7 +380,7 @@ impl LineFormat for Described {
 }
 
 impl Described {
-    /// A line before the first row, or the first row itself.
+    /// Handles a line before the first row, or the first row itself.
     fn begin(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         let skip =
             self.spec.skip.unwrap_or_else(|| u64::from(self.spec.is_by_name() || is_header(line)));

@@ -1,4 +1,4 @@
-//! Counters of disks, which tell no requests.
+//! Disk counters, which contain no requests.
 
 use crate::read::entry::Refused;
 
@@ -7,7 +7,7 @@ pub(super) const COUNTERS: Refused = Refused {
         let words =
             |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).count();
         let is_iostat = |line: &&[u8]| line.starts_with(b"Device") && line.ends_with(b"%util");
-        // Fourteen figures or more behind two numbers and a name.
+        // At least fourteen figures after two numbers and a name.
         let is_diskstats = |line: &[u8]| {
             let mut fields = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
             let is_number = |word: &[u8]| word.iter().all(u8::is_ascii_digit);

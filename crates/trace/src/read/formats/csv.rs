@@ -1,7 +1,8 @@
-//! Our own comma-separated values: `time_ns,op,volume,offset,len` under that header line.
+//! Thermocline's own comma-separated values: `time_ns,op,volume,offset,len` under that header line.
 //!
-//! Times are nanoseconds since the trace's origin, offsets and lengths bytes, operations `read`,
-//! `write`, `trim` and `flush`. What `write::CsvWriter` writes, and what scripts can.
+//! Times are in nanoseconds since the trace's origin, offsets and lengths in bytes, operations
+//! `read`, `write`, `trim` and `flush`. Written by `write::CsvWriter`, and easy to write by
+//! scripts.
 
 use crate::read::{
     entry::{Entry, Special},

@@ -1,7 +1,8 @@
 //! Sysinternals DiskMon logs: `# Time Duration Disk Request Sector Length`, TAB between columns.
 //!
-//! Sector and length count 512 bytes. The time is seconds from the start, or a time of day,
-//! with a decimal point or comma. The duration's unit differs between versions: not looked at.
+//! Sector and length are in units of 512 bytes. The time is seconds from the start, or a time of
+//! day, with a decimal point or comma. The duration's unit differs between versions; it is not
+//! used.
 
 use crate::{
     Request,

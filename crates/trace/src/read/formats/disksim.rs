@@ -1,7 +1,7 @@
-//! Five numbers a row: DiskSim, and the simulators that took its format over with other units.
+//! Rows of five numbers: DiskSim, and simulators that adopted its format with other units.
 //!
-//! `time device block size flags`, separated by blanks. What differs is the unit of time, of
-//! the size, and what the last column means.
+//! `time device block size flags`, separated by blanks. They differ in the unit of time, the unit
+//! of the size, and the meaning of the last column.
 
 use crate::read::{
     entry::{Entry, Special},
@@ -61,7 +61,7 @@ pub(super) const SSDSIM: Entry = Entry {
     special: Special { zero_one: true, ..Special::NONE },
     detect: |sample| {
         let from = "5 whole numbers a row, the 5th 0 or 1 (MQSim's format is the same)";
-        // A sixth column holds content hashes in the variant for deduplication.
+        // A sixth column has content hashes in the variant for deduplication.
         let hit = sample.columns(&SSDSIM_LAYOUT, 5..=6, 70, from)?;
         (!has_decimals(sample)).then_some(hit)
     },
@@ -73,7 +73,7 @@ pub(super) const MQSIM: Entry = Entry {
     about: "MQSim ASCII: time (ns; time-unit sets another Time_Unit), device, 512 B sectors, 0 write",
     source: "github.com/CMU-SAFARI/MQSim",
     special: Special { zero_one: true, ..Special::NONE },
-    // Rows cannot be told from SSDSim's, which is guessed and reads them the same way.
+    // Rows cannot be distinguished from SSDSim's, which are read the same way.
     detect: |_| None,
     open: |setup| setup.columns(SSDSIM_LAYOUT),
 };
@@ -99,8 +99,9 @@ fn has_decimals(sample: &Sample<'_>) -> bool {
     })
 }
 
-/// True if requests join up with ones shortly before them when sizes count pages. Sequential
-/// runs join up in the true unit; in the wrong one only by chance, so a clear share decides.
+/// Whether the sizes count pages: whether more requests continue ones shortly before them then.
+/// Sequential runs join in the true unit; in the wrong unit only by chance. So a clear share
+/// decides.
 fn counts_pages(sample: &Sample<'_>) -> bool {
     const WINDOW: usize = 8;
     let rows = sample.rows(Columns::new(DISKSIM_LAYOUT)).requests;

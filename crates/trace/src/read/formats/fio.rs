@@ -1,9 +1,9 @@
 //! fio iolog, versions 1 to 3.
 //!
-//! 1: `rw, offset, length`, no header, 0 reads and 1 writes. 2: `file action offset length`, with
-//! waits in microseconds between. 3: the same without waits, each line after its microseconds
-//! since the start. Offsets and lengths are bytes; the volume is the file. `sync`, `fsync` and
-//! `datasync` are flushes; `add`, `open` and `close` are passed over.
+//! Version 1: `rw, offset, length`, no header, 0 reads and 1 writes. Version 2: `file action offset
+//! length`, with waits in microseconds between. Version 3: the same without waits, with each line
+//! after its microseconds since the start. Offsets and lengths are in bytes; the volume is the
+//! file. `sync`, `fsync` and `datasync` are flushes; `add`, `open` and `close` are skipped.
 
 use crate::{
     Op, Request,
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Version 1 has rows of three numbers, and no clock.
+/// Version 1 has rows of three numbers without times.
 const VERSION_1: Layout = Layout {
     separator: Separator::Byte(b','),
     names: &["rw", "offset", "length"],
@@ -53,7 +53,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
-    /// By the first line.
+    /// Not known before the first line.
     Unknown,
     One,
     Two,
@@ -72,7 +72,7 @@ impl Fio {
         Fio { version: Version::Unknown, rows: Columns::new(VERSION_1), clock_ns: 0 }
     }
 
-    /// Takes the version from the first line; true if that is all the line says.
+    /// Takes the version from the first line; true if the line contains nothing else.
     fn begin(&mut self, line: &[u8]) -> Parsed<bool> {
         let Some(rest) = line.strip_prefix(b"fio version ") else {
             self.version = Version::One;
@@ -94,7 +94,7 @@ impl Fio {
         Ok(true)
     }
 
-    /// A line of version 2 or 3.
+    /// Parses a line of version 2 or 3.
     fn action(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
         let unit = cx.time_unit(TimeUnit::Microseconds);
         let mut words =
@@ -136,7 +136,7 @@ impl LineFormat for Fio {
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        // Logs joined together have a first line each.
+        // Each of several concatenated logs has a first line.
         let begins = self.version == Version::Unknown || line.starts_with(b"fio version ");
         if begins && self.begin(line)? {
             return Ok(None);

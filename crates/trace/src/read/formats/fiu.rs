@@ -1,7 +1,7 @@
 //! FIU (IODedup, SRCMap): `ns pid process lba size W|R major minor MD5`.
 //!
-//! Times are nanoseconds, LBA and size 512-byte sectors, the volume is `major,minor`. Process
-//! names may hold blanks, so all but the time is found from the right.
+//! Times are in nanoseconds, LBA and size in 512-byte sectors; the volume is `major,minor`. Process
+//! names may contain blanks, so everything but the time is located from the right.
 
 use memchr::memrchr2;
 
@@ -65,14 +65,15 @@ impl LineFormat for Fiu {
         let time = time.time(cx.time_unit(TimeUnit::Nanoseconds))?;
         major.number()?;
         minor.number()?;
-        // Both words stand in one line, in this order: what is between them names the volume.
+        // Both words are in one line, in this order, so the bytes from one to the other name the
+        // volume.
         let start = major.bytes.as_ptr() as usize - line.as_ptr() as usize;
         let end = minor.bytes.as_ptr() as usize - line.as_ptr() as usize + minor.bytes.len();
         let volume = cx.volumes.index(&line[start..end], spelled);
         request(time, op, offset, len, volume).map(Some)
     }
 
-    /// Of rows of nine words, which are the same from either side.
+    /// For rows of nine words, which can be read from the left.
     #[inline]
     fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let time = row.time(cx.time_unit(TimeUnit::Nanoseconds), |mark| mark == b'.')?;
@@ -101,7 +102,7 @@ impl LineFormat for Fiu {
     }
 }
 
-/// Major and minor number, `6,0`.
+/// Major and minor number in the form `6,0`.
 fn spelled(key: &[u8]) -> String {
     String::from_utf8_lossy(key).split_ascii_whitespace().collect::<Vec<_>>().join(",")
 }

@@ -1,7 +1,7 @@
 //! Block events of ftrace, trace-cmd and perf, as text.
 //!
 //! `… seconds: block_rq_issue: maj,min RWBS bytes (cmd) sector + n [process]`, and the same for
-//! `block_rq_complete` and `block_bio_queue`. One of the three counts. The volume is `maj,min`.
+//! `block_rq_complete` and `block_bio_queue`. One of the three is used. The volume is `maj,min`.
 
 use memchr::memmem::{self, Finder};
 
@@ -44,7 +44,8 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// Events of drivers: their blocks are sectors or what the device takes for blocks, by kernel and driver.
+/// Events of drivers. Depending on kernel and driver, their blocks are sectors or the device's
+/// blocks.
 pub(super) const OF_DRIVERS: Refused = Refused {
     detect: |sample| {
         const EVENTS: [&[u8]; 5] = [
@@ -61,13 +62,13 @@ pub(super) const OF_DRIVERS: Refused = Refused {
     remedy: "record those of the block layer, as `trace-cmd record -e block:block_rq_issue` does",
 };
 
-/// The action to take, judged by the first lines.
+/// The action to use, chosen by the first lines.
 fn preferred(input: &Input) -> Action {
     let sample = Sample::new(input.window());
     Action::preferred(|action| sample.lines.iter().any(|line| find(line, action).is_some()))
 }
 
-/// The name of the event that is an action.
+/// The name of the event for an action.
 fn event(action: Action) -> &'static [u8] {
     match action {
         Action::Queue => b"block_bio_queue: ",
@@ -76,28 +77,28 @@ fn event(action: Action) -> &'static [u8] {
     }
 }
 
-/// What stands before and after the name of an event.
+/// The parts of a line before and after the name of an event.
 fn find(line: &[u8], action: Action) -> Option<(&[u8], &[u8])> {
     let name = event(action);
     let at = memmem::find(line, name)?;
     Some((&line[..at], &line[at + name.len()..]))
 }
 
-/// What stands before an event, to the end of its time.
+/// The part before an event, up to the end of its time.
 fn before_event(before: &[u8]) -> &[u8] {
-    // perf puts the subsystem before the event: "block:block_rq_issue:".
+    // perf writes the subsystem before the event: "block:block_rq_issue:".
     let before = before.strip_suffix(b"block:").unwrap_or(before).trim_ascii_end();
     before.strip_suffix(b":").unwrap_or(before)
 }
 
 struct Ftrace {
     action: Action,
-    /// Finds the name of its event.
+    /// Searches for the name of the event.
     name: Finder<'static>,
 }
 
 impl LineFormat for Ftrace {
-    // The first event of a trace without comments is a line like any other.
+    // The first event of a trace without comments must not be skipped.
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
@@ -109,7 +110,7 @@ impl LineFormat for Ftrace {
         let mut words = after.split(|&b| b == b' ').filter(|word| !word.is_empty());
         let device = words.next().ok_or_else(|| missing("device"))?;
         let letters = words.next().ok_or_else(|| missing("operation (RWBS)"))?;
-        // Bytes and a command in parentheses may follow; " + " stands between sector and count.
+        // Bytes and a command in parentheses may follow; " + " separates sector and count.
         let plus =
             memmem::find(after, b" + ").ok_or_else(|| missing("+ between sector and count"))?;
         let sector_at = after[..plus].iter().rposition(|&b| b == b' ').map_or(0, |at| at + 1);
@@ -122,7 +123,7 @@ impl LineFormat for Ftrace {
             return Ok(None);
         };
         let len = sectors.bytes_of(cx.sector())?;
-        // A flush has no place, and some kernels print -1 for it.
+        // A flush has no sector, and some kernels print -1 for it.
         let offset = if op == crate::Op::Flush { 0 } else { sector.bytes_of(cx.sector())? };
         request(time, op, offset, len, cx.volumes.named(device)).map(Some)
     }
@@ -149,7 +150,7 @@ impl LineFormat for Ftrace {
         if device.is_empty() || letters.is_empty() {
             return None;
         }
-        // Bytes and an empty command in parentheses come before the sector, the one or both.
+        // Bytes and an empty command in parentheses may precede the sector.
         if row.rest().first() != Some(&b'(') {
             let number = *row;
             row.number()?;

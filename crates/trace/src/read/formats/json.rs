@@ -1,4 +1,4 @@
-//! Objects and arrays of JSON, which no trace tool agrees on.
+//! JSON objects and arrays, for which no common trace format exists.
 
 use crate::read::entry::Refused;
 

@@ -1,9 +1,10 @@
-//! libCacheSim's LCS, versions 2 to 8, little endian: a header of 8192 bytes (1024 in early files) that begins and
-//! ends with a magic number, then packed records.
+//! libCacheSim's LCS, versions 2 to 8, little endian: a header of 8192 bytes (1024 in early files)
+//! that begins and ends with a magic number, then packed records.
 //!
-//! Of a record: u32 seconds, u64 object, the object's size (u32; i64 from version 3 on), an operation of 8 bits
-//! and a tenant of 24, then what only caches need. In block traces the object is a block number, taken for
-//! sectors unless the user says otherwise. Version 1 has no operation and is refused.
+//! A record has u32 seconds, a u64 object, the object's size (u32; i64 from version 3 on), an
+//! operation of 8 bits and a tenant of 24, then fields only for caches. In block traces the object
+//! is a block number, in sectors unless the user gives another unit. Version 1 has no operation and
+//! is refused.
 
 use crate::{
     Op, Place, Request, TraceError,
@@ -21,7 +22,7 @@ use crate::{
 /// The first and the last eight bytes of a header, as a little-endian number.
 pub(super) const MAGIC: [u8; 8] = 0x1234_5678_9abc_def0_u64.to_le_bytes();
 
-/// Bytes of a header: today's, and that of early files.
+/// Bytes of a header in current and in early files.
 const HEADERS: [usize; 2] = [8192, 1024];
 
 pub(super) const ENTRY: Entry = Entry {
@@ -47,17 +48,17 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// What the header says of the records.
+/// The layout of the records, from the header.
 #[derive(Clone, Copy)]
 struct Header {
     bytes: usize,
     record: usize,
-    /// Where the word of operation and tenant is; the size of the object is before it.
+    /// Offset of the word of operation and tenant. The size of the object precedes it.
     op_at: usize,
 }
 
 impl Header {
-    /// The header that a trace begins with, if its records have operations.
+    /// The header at the start of a trace, if its records have operations.
     fn of(bytes: &[u8]) -> Option<Self> {
         let ends = |length: &&usize| bytes.get(**length - 8..**length) == Some(&MAGIC);
         let length = HEADERS.iter().find(ends).filter(|_| bytes.starts_with(&MAGIC))?;
@@ -95,7 +96,7 @@ impl Header {
     }
 }
 
-/// What an operation does to a device.
+/// The operation on a device.
 fn operation(code: u8) -> Option<Op> {
     match code {
         // get, gets, read

@@ -1,29 +1,31 @@
-//! Numbers as Windows writes them in the user's language: `1.048.576`, `1,079943800`.
+//! Numbers in the locale of a Windows user: `1.048.576`, `1,079943800`.
 
 use crate::read::{fault::Parsed, fields::Field, row::Row, units::TimeUnit};
 
-/// What groups digits by threes: a dot, a comma, an apostrophe, blanks of several widths.
+/// Whether a byte may group digits by threes: a dot, a comma, an apostrophe, blanks of several
+/// widths.
 fn is_grouping(byte: u8) -> bool {
     // 0xc2 0xa0 and 0xe2 0x80 0xaf are the no-break spaces of UTF-8.
     matches!(byte, b'.' | b',' | b'\'' | b' ' | 0xc2 | 0xa0 | 0xe2 | 0x80 | 0xaf)
 }
 
-/// What is longer than any number is not looked at.
+/// Longer fields are not parsed as numbers.
 const LONGEST: usize = 64;
 
-/// A whole number whose digits may be grouped.
+/// Parses a whole number whose digits may be grouped.
 #[inline]
 pub(super) fn whole(field: Field<'_>) -> Parsed<u64> {
     grouped(field.bytes).map_or_else(|| whole_slowly(field), Ok)
 }
 
-/// A time with a decimal comma or point, the quick way.
+/// Parses a time with a decimal comma or point in the fast parser.
 #[inline]
 pub(super) fn quick_time(row: &mut Row<'_>, unit: TimeUnit) -> Option<u64> {
     row.time(unit, |mark| matches!(mark, b'.' | b','))
 }
 
-/// Digits, grouped by marks of one byte or not at all; nothing else, and no number that is too great.
+/// Parses digits, grouped by one-byte marks or not. `None` for anything else, and for numbers that
+/// are too great.
 #[inline]
 pub(super) fn grouped(bytes: &[u8]) -> Option<u64> {
     let (mut value, used) = atoi_simd::parse_prefix_pos::<u64, false>(bytes).ok()?;
@@ -43,7 +45,7 @@ pub(super) fn grouped(bytes: &[u8]) -> Option<u64> {
     rest.is_empty().then_some(value)
 }
 
-/// As above, for what is rare: other marks, many leading zeros, and everything wrong.
+/// Parses rare numbers: other marks, many leading zeros, and invalid fields.
 #[cold]
 fn whole_slowly(field: Field<'_>) -> Parsed<u64> {
     if field.bytes.iter().all(u8::is_ascii_digit) {
@@ -58,7 +60,7 @@ fn whole_slowly(field: Field<'_>) -> Parsed<u64> {
             count += 1;
             since_group = since_group.map(|n| n + 1);
         } else if is_grouping(byte) && count > 0 {
-            // Anything but three digits between marks is a fraction, not a group.
+            // If there are not three digits between marks, it is a fraction and not a group.
             if byte.is_ascii() && since_group.is_some_and(|n| n != 3) {
                 return Err(field.fault("not a whole number"));
             }
@@ -75,14 +77,15 @@ fn whole_slowly(field: Field<'_>) -> Parsed<u64> {
         .map_err(|_| field.fault("not a whole number"))
 }
 
-/// A time with a decimal comma or point. The last mark is the decimal one; marks before it group.
+/// Parses a time with a decimal comma or point. The last mark is the decimal one; earlier marks
+/// group.
 #[inline]
 pub(super) fn time(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     let plain = field.plain_time(unit, |mark| matches!(mark, b'.' | b','));
     plain.map_or_else(|| time_slowly(field, unit), Ok)
 }
 
-/// As above, where digits are grouped, or something is wrong.
+/// Parses a time with grouped digits, or an invalid one.
 #[cold]
 fn time_slowly(field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
     let mark = field.bytes.iter().rposition(|b| matches!(b, b'.' | b','));

@@ -1,5 +1,4 @@
-//! The registry of formats. A new format is a file here and a row below, which Rust spells as two
-//! lines.
+//! The registry of formats. A new format is a file here and an entry below (two lines in Rust).
 
 mod acsl;
 mod alibaba;
@@ -44,7 +43,7 @@ pub(super) use columns::{cells, memory, no_format};
 #[cfg(feature = "tables")]
 pub(super) use tables::in_memory;
 
-/// All formats. Of two that fit a trace equally well, the first is guessed.
+/// All formats. If two fit a trace equally well, the first is guessed.
 pub(super) static REGISTRY: &[Entry] = &[
     native::ENTRY,
     csv::ENTRY,
@@ -87,7 +86,7 @@ pub(super) static REGISTRY: &[Entry] = &[
     columns::ENTRY,
 ];
 
-/// Files that are not traces of block devices, and what to answer those who bring them.
+/// Files that are not block traces, with the message for each.
 pub(super) static REFUSED: &[Refused] = &[
     cache_traces::LCS,
     cache_traces::ORACLE_GENERAL,

@@ -1,6 +1,6 @@
 //! MSR Cambridge CSV: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`.
 //!
-//! Times are FILETIME (100 ns since 1601), offsets and sizes bytes; the volume is host and disk.
+//! Times are FILETIME (100 ns since 1601), offsets and sizes in bytes; the volume is host and disk.
 
 use crate::read::{
     entry::{Entry, Special},

@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// What [`Input`] says of a damaged archive, without the native reader's word around it.
+/// The error of [`Input`] for a damaged archive, without the wrapper of the native reader.
 fn unwrapped(error: TraceError) -> TraceError {
     match error {
         TraceError::Io { path, source } => match source.downcast::<TraceError>() {
@@ -43,7 +43,7 @@ fn unwrapped(error: TraceError) -> TraceError {
 struct Native {
     reader: NativeReader<Input>,
     batch: Vec<Request>,
-    /// For each volume of the file, its index among those of all files that are merged.
+    /// For each volume of the file, its index among those of all merged files.
     volumes: Vec<u32>,
 }
 

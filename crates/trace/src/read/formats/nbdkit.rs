@@ -1,9 +1,9 @@
 //! The log of nbdkit's log filter (`--filter=log logfile=…`).
 //!
-//! `2020-08-06 02:07:23.080415 connection=1 Pread id=1 offset=0x0 count=0x200 ...` asks,
-//! `connection=1 ...Pread id=1 return=0` answers: the lines that ask are the requests. Times
-//! are the log's wall clock, taken for UTC, in nanoseconds since 1970. A zero request that may
-//! punch a hole is a trim, else a write of zeros. Connections share one device, so one volume.
+//! `2020-08-06 02:07:23.080415 connection=1 Pread id=1 offset=0x0 count=0x200 ...` is a request,
+//! `connection=1 ...Pread id=1 return=0` is its reply; only requests are used. Times are the log's
+//! wall clock, assumed to be UTC, in nanoseconds since 1970. A zero request that may punch a hole
+//! is a trim, else a write of zeros. Connections share one device, so there is one volume.
 
 use crate::{
     Op, Request,
@@ -31,7 +31,8 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| setup.lines(|_| Nbdkit::default()),
 };
 
-/// Remembers the date of the last request, and its nanoseconds since 1970: most others have it too.
+/// Caches the date of the last request and its nanoseconds since 1970, because most requests have
+/// the same date.
 #[derive(Default)]
 struct Nbdkit {
     date: [u8; 10],
@@ -50,7 +51,7 @@ impl LineFormat for Nbdkit {
             return Err(Fault::line("the line ends after its time"));
         };
         let kind = words.next().unwrap_or_default();
-        // Lines about the server, answers, and requests that move nothing.
+        // Lines about the server, replies, and requests without data are skipped.
         if !connection.starts_with(b"connection=") || kind.starts_with(b"...") {
             return Ok(None);
         }
@@ -94,7 +95,7 @@ impl LineFormat for Nbdkit {
         row.expect(b" connection=")?;
         row.word(BLANK)?;
         row.expect(b" ")?;
-        // Answers are half of all lines.
+        // Replies are half of all lines.
         if row.rest().starts_with(b"...") {
             return Some(());
         }
@@ -118,7 +119,7 @@ impl LineFormat for Nbdkit {
 /// Nanoseconds of a day.
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// A number of digits alone.
+/// Parses a number that consists of digits only.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if digits { text.parse().ok() } else { None }
@@ -151,12 +152,12 @@ fn wall_clock(date: Field<'_>, clock: Field<'_>) -> Parsed<u64> {
     Ok(days * DAY_NS + within)
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar, with years that begin in March so that the
-/// leap day comes last.
+/// Days from 1970-01-01 in the Gregorian calendar, with years that begin in March so that the leap
+/// day is last.
 fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let leaps = year / 4 - year / 100 + year / 400;
-    // 719 468 days lie between 0000-03-01 and 1970-01-01.
+    // There are 719 468 days from 0000-03-01 to 1970-01-01.
     365 * year + leaps + (153 * month + 2) / 5 + day - 1 - 719_468
 }
 

@@ -1,7 +1,7 @@
 //! SPC / UMass: `ASU,LBA,Size,Opcode,Timestamp[,optional…]`.
 //!
-//! Times are seconds from the start, the LBA counts 512-byte blocks, the size bytes; the volume
-//! is the ASU. Optional fields may differ from row to row and are not looked at.
+//! Times are in seconds from the start, the LBA in 512-byte blocks, the size in bytes; the volume
+//! is the ASU. Optional fields may differ from row to row and are not used.
 
 use crate::read::{
     entry::{Entry, Special},

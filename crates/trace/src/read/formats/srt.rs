@@ -1,14 +1,15 @@
 //! HP SRT binary, version 1.3 (cello, hplajw, snake): a text header up to a form feed, then
 //! big-endian records.
 //!
-//! Times are seconds and microseconds since the header's `tracedate`. The sector number is
-//! absolute on its disk, in the sectors the header gives that disk; the volume is the disk.
+//! Times are seconds and microseconds since the header's `tracedate`. The sector number is absolute
+//! on its disk, in the sector size that the header gives for that disk; the volume is the disk.
 //!
-//! The last word of a record says what the buffer held. Its upper half is the type, but for bit 5: 1 data of
-//! files, 2 inodes, 3 directories, 4 indirect blocks, 5 the superblock, 6 cylinder groups, 7 paging. No
-//! document that we have says so; a week of hplajw does: 5 is one address of 2 KiB, 6 are 47 addresses of
-//! 2 KiB, 3 are fragments written synchronously, 2 are whole blocks at the heads of cylinder groups, and
-//! 7 lies in the swap sections of the header. `srt-kinds` makes a volume of each disk and kind.
+//! The last word of a record describes the buffer. Its upper half, without bit 5, is the type: 1
+//! file data, 2 inodes, 3 directories, 4 indirect blocks, 5 the superblock, 6 cylinder groups, 7
+//! paging. This is not documented; it is inferred from a week of hplajw. There 5 is one address of
+//! 2 KiB, 6 are 47 addresses of 2 KiB, 3 are fragments written synchronously, 2 are whole blocks at
+//! the heads of cylinder groups, and 7 lies in the swap sections of the header. `srt-kinds` makes a
+//! volume of each disk and kind.
 
 use crate::{
     Op, Place, Request, TraceError,
@@ -28,13 +29,13 @@ const MAGIC: &[u8] = b"$$TR_IOREC-1.3";
 /// Ends the header.
 const FORM_FEED: u8 = 0x0c;
 
-/// The longest header looked through for its end, in bytes.
+/// Maximum length of a header in bytes.
 const LONGEST_HEADER: usize = 1 << 20;
 
 /// Bytes of a record that are the same in all versions.
 const FIXED: usize = 52;
 
-/// The longest record taken for one, in bytes (text records carry their text).
+/// Maximum length of a record in bytes (text records include their text).
 const LONGEST_RECORD: usize = 64 << 10;
 
 /// Record types: low half of the id.
@@ -44,7 +45,7 @@ const SUSPECT_IO: u32 = 4;
 /// Bit of the flags that means a read.
 const READ: u32 = 1;
 
-/// A sector in bytes, where the header does not say.
+/// Default bytes of a sector, if the header does not give them.
 const SECTOR: u64 = 512;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -63,7 +64,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// As above, with a volume for each kind of data.
+/// The format with a volume for each kind of data.
 pub(super) const KINDS: Entry = Entry {
     name: "srt-kinds",
     about: "the same, each disk taken apart: 0-data, 0-metadata (inodes, directories, …), 0-paging",
@@ -78,10 +79,10 @@ pub(super) const KINDS: Entry = Entry {
     },
 };
 
-/// What a disk is used for.
+/// Names of the kinds of data.
 const KIND_NAMES: [&str; 4] = ["data", "metadata", "paging", "other"];
 
-/// The index of the kind of a buffer by the last word of its record.
+/// Index of the kind of a buffer, from the last word of its record.
 const fn kind_of(info: u32) -> u32 {
     match (info >> 16) & 0x1f {
         1 => 0,
@@ -91,7 +92,7 @@ const fn kind_of(info: u32) -> u32 {
     }
 }
 
-/// Passes over the header and returns it.
+/// Skips the header and returns it.
 fn take_header(input: &mut Input) -> Result<Vec<u8>, TraceError> {
     let mut looked = 0;
     loop {
@@ -146,7 +147,7 @@ fn sector_sizes(header: &[u8]) -> Vec<(u32, u64)> {
 
 struct Srt {
     input: Input,
-    /// Disk, and bytes in one of its sectors.
+    /// The bytes in a sector of each disk.
     sectors: Vec<(u32, u64)>,
     /// Whether each kind of data is a volume.
     kinds: bool,

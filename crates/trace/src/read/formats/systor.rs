@@ -1,7 +1,7 @@
 //! SYSTOR '17 (Fujitsu VDI): `Timestamp,Response,IOType,LUN,Offset,Size` with a header line.
 //!
-//! Times are Unix seconds with 9 decimals, offsets and sizes bytes. Rows without a type are
-//! left out and counted; rows are not in the order of time.
+//! Times are Unix seconds with 9 decimals, offsets and sizes in bytes. Rows without a type are left
+//! out and counted. Rows are not in time order.
 
 use crate::read::{
     entry::{Entry, Special},

@@ -1,7 +1,7 @@
 //! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID`.
 //!
-//! Times are Unix seconds (the resolution is a second), offsets and sizes 512-byte sectors,
-//! the type 0 for reads and 1 for writes.
+//! Times are Unix seconds (with a resolution of a second), offsets and sizes 512-byte sectors, the
+//! type 0 for reads and 1 for writes.
 
 use crate::read::{
     entry::{Entry, Special},
@@ -20,7 +20,7 @@ const LAYOUT: Layout = Layout {
     decimal: None,
 };
 
-/// Unix seconds of 2001-09-09 and 2065: what separates the first column from other numbers.
+/// Unix seconds from 2001-09-09 to 2065, which distinguish the first column from other numbers.
 const UNIX_NS: std::ops::Range<u64> = 1_000_000_000_000_000_000..3_000_000_000_000_000_000;
 
 pub(super) const ENTRY: Entry = Entry {

@@ -17,11 +17,11 @@ use arrow_schema::{DataType, TimeUnit as ArrowUnit};
 
 /// A column of a batch.
 pub(super) struct Cells {
-    /// Of a column of words: which of the values each row has.
+    /// For a dictionary column: the index of each row's value.
     keys: Option<Vec<usize>>,
-    /// The column, or its words.
+    /// The column, or the values of its dictionary.
     values: ArrayRef,
-    /// The column itself, which knows its empty cells.
+    /// The original column, which has the null bitmap.
     rows: ArrayRef,
 }
 
@@ -37,7 +37,8 @@ impl Cells {
         }
     }
 
-    /// The number of each row's word, and the words, of a column of few; rows without one are past all words.
+    /// For a column with few words: the index of each row's word, and the words. Rows without a
+    /// word have an index beyond all.
     pub(super) fn words(&self) -> Option<(Vec<usize>, Vec<String>)> {
         let keys = self.keys.as_ref()?;
         let text = |at: usize| {
@@ -58,7 +59,7 @@ impl Cells {
     }
 }
 
-/// Writes a cell as text; nothing for an empty one, and for what no trace has.
+/// Writes a cell as text. Writes nothing for a null, and for types that do not occur in traces.
 fn write_cell(column: &dyn Array, row: usize, out: &mut String) {
     fn number<T: ArrowPrimitiveType<Native: std::fmt::Display>>(
         column: &dyn Array,

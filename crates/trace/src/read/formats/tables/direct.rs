@@ -1,7 +1,8 @@
-//! Rows of a table straight from its columns: whole numbers, and words that are operations or volumes.
+//! Reads rows of a table directly from its columns: whole numbers, and words for operations or
+//! volumes.
 //!
-//! It answers for rows that are as most are, and stops before the first that is not: an empty cell, a negative
-//! number, a fraction. That one is read as text.
+//! It handles typical rows, and stops before the first other row: a null, a negative number, a
+//! fraction. That row is read as text.
 
 use arrow_array::{
     Array, ArrayRef,
@@ -26,13 +27,13 @@ use crate::{
     },
 };
 
-/// Which columns are what, and those of the batch.
+/// The roles of the columns, and those of the batch.
 pub(super) struct Direct {
     layout: Layout,
     batch: Option<Batch>,
 }
 
-/// The columns of a batch that rows are made of.
+/// The columns of a batch from which requests are made.
 struct Batch {
     time: Option<ArrayRef>,
     offset: ArrayRef,
@@ -44,13 +45,13 @@ struct Batch {
 /// The operations of a batch.
 enum Ops {
     Always(Op),
-    /// By the number of the word of each row; a word that is none stands for a row that is read as text.
+    /// By the word of each row. A word without an operation means that the row is read as text.
     Words(Words, Vec<Option<Op>>),
     /// By the text of each row.
     Texts(Cells),
 }
 
-/// The number of each row's word; words are few.
+/// The index of each row's word, of which there are few.
 type Words = Vec<usize>;
 
 impl Direct {
@@ -58,7 +59,7 @@ impl Direct {
         Self { layout: layout.clone(), batch: None }
     }
 
-    /// Begins a batch of these columns; those that are not used are left out.
+    /// Begins a batch of these columns. Unused columns are `None`.
     pub(super) fn begin(&mut self, columns: &[Option<&ArrayRef>]) {
         self.batch = self.of_columns(columns);
     }
@@ -68,7 +69,7 @@ impl Direct {
         let numbers = |at: usize| column(at).filter(|one| is_whole(one.data_type())).cloned();
         let volume = match self.layout.volume {
             None => None,
-            // A name in several columns is put together from their texts.
+            // A name in several columns is joined from their texts.
             Some((first, last)) if first != last => return None,
             Some((at, _)) => Some(Cells::of(column(at)?)),
         };
@@ -85,7 +86,7 @@ impl Direct {
         Some(Batch { time, offset, size, op, volume })
     }
 
-    /// The operations of a column; each word is looked up once.
+    /// The operations of a column. Each word is parsed once.
     fn ops(&self, column: &ArrayRef) -> Ops {
         let cells = Cells::of(column);
         match cells.words() {
@@ -96,7 +97,8 @@ impl Direct {
         }
     }
 
-    /// The operation of a word, unless it is none, or its letters make a flush of a request of nothing.
+    /// The operation of a word. `None` if it is none, or if it makes a request of length zero a
+    /// flush.
     fn op(&self, word: &str) -> Option<Op> {
         let field = Field::new(word.as_bytes(), 0, "");
         match &self.layout.op {
@@ -110,7 +112,7 @@ impl Direct {
         }
     }
 
-    /// Reads rows, `most` at most, up to the first that is not as most are; how many.
+    /// Reads at most `most` rows up to the first untypical one. Returns their number.
     pub(super) fn read(
         &self,
         from: usize,
@@ -126,7 +128,7 @@ impl Direct {
         let bytes = |unit: Unit| match unit {
             Unit::Sector => Some(cx.sector()),
             Unit::Bytes(bytes) => Some(bytes),
-            // Digits of a number are not those of a text.
+            // Numeric columns are not hexadecimal text.
             Unit::Hex(_) => None,
         };
         let (Some(offset_unit), Some(size_unit)) =
@@ -178,12 +180,12 @@ impl Direct {
     }
 }
 
-/// Whether a column is of whole numbers, perhaps with a unit.
+/// Whether a column has whole numbers, possibly with a unit.
 fn is_whole(kind: &DataType) -> bool {
     kind.is_integer() || matches!(kind, DataType::Timestamp(..) | DataType::Duration(_))
 }
 
-/// Whole numbers of a column from a row on, up to the first that is none.
+/// The whole numbers of a column from a row on, up to the first other value.
 fn numbers(column: &ArrayRef, from: usize, most: usize) -> Vec<u64> {
     fn of<T: ArrowPrimitiveType<Native: TryInto<u64>>>(rows: &dyn Array) -> Vec<u64> {
         let rows = rows.as_primitive::<T>();

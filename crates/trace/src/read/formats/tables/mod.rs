@@ -1,11 +1,13 @@
 //! Tables with named columns: Parquet files, and Arrow files and streams (IPC, Feather version 2).
 //!
-//! A description of `columns:…` means the same here as for text, and without one the columns are found by their
-//! names. Times that have a unit of their own keep it. Rows of numbers and words are read straight from the columns
-//! ([`direct`]); all others are written as lines of text and read as such, with all leniency and all errors.
+//! A description of `columns:…` has the same meaning as for text. Without one the columns are found
+//! by their names. Time types with their own unit keep it. Rows of numbers and words are read
+//! directly from the columns ([`direct`]). All others are written as lines of text and parsed, with
+//! the same leniency and errors.
 //!
-//! A table in memory is read by the same rules. Four names have a meaning there that needs no unit: `time` in
-//! nanoseconds, `op` also by number, `offset` and `length` in bytes. Without operations all are writes.
+//! A table in memory is read by the same rules. There, four names imply a unit: `time` in
+//! nanoseconds, `op` also by number, `offset` and `length` in bytes. Without operations all
+//! requests are writes.
 
 mod cells;
 mod direct;
@@ -42,9 +44,9 @@ use crate::{
 };
 
 const PARQUET_MAGIC: &[u8] = b"PAR1";
-/// An Arrow file begins so; the stream that it holds follows.
+/// The start of an Arrow file. The stream in it follows.
 const ARROW_MAGIC: &[u8] = b"ARROW1\0\0";
-/// A stream's first message begins so; its length follows.
+/// The start of a stream's first message. Its length follows.
 const STREAM: [u8; 4] = [0xff; 4];
 
 pub(super) const PARQUET: Entry = Entry {
@@ -75,7 +77,7 @@ fn open(setup: Setup) -> Result<Readers, TraceError> {
     setup.each(|input| Table::open(input, None, time_unit))
 }
 
-/// Reads a table in memory.
+/// Opens a table in memory.
 pub(in crate::read) fn in_memory(
     schema: &Schema,
     batches: Vec<RecordBatch>,
@@ -93,7 +95,7 @@ pub(in crate::read) fn in_memory(
     Ok(Box::new(table))
 }
 
-/// Whether a file that begins so is a table.
+/// Whether a file with this beginning is a table.
 pub(super) fn is_table(bytes: &[u8]) -> bool {
     bytes.starts_with(PARQUET_MAGIC) || is_arrow(bytes)
 }
@@ -109,7 +111,7 @@ fn is_arrow(bytes: &[u8]) -> bool {
     bytes.starts_with(ARROW_MAGIC) || is_stream()
 }
 
-/// Rows that are read as text where one is not as most are.
+/// Number of rows read as text after an untypical one.
 const TEXTS: usize = 64;
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -120,12 +122,12 @@ pub(super) struct Table {
     batches: Batches,
     /// The first batch, if it was read to find the columns.
     first: Option<RecordBatch>,
-    /// Batches have only the columns that are used.
+    /// Whether batches contain only the used columns.
     projected: bool,
     columns: Columns,
-    /// Which columns are used; the others are empty cells.
+    /// Whether each column is used. Unused columns are read as empty cells.
     used: Vec<bool>,
-    /// What the user should know of the columns.
+    /// Remarks about the columns for the user.
     remarks: Vec<String>,
     batch: Vec<Option<Cells>>,
     direct: Direct,
@@ -139,7 +141,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Opens a table; without a description its columns are found by their names.
+    /// Opens a table. Without a description its columns are found by their names.
     pub(super) fn open(
         input: Input,
         spec: Option<Spec>,
@@ -147,7 +149,7 @@ impl Table {
     ) -> Result<Self, TraceError> {
         let name = input.path().to_owned();
         let is_parquet = input.window().starts_with(PARQUET_MAGIC);
-        // The libraries take the first bytes of anything for a length, and ask for as much memory.
+        // The libraries would take arbitrary first bytes as a length and allocate as much memory.
         if !is_table(input.window()) {
             return Err(TraceError::Format {
                 path: name,
@@ -163,7 +165,7 @@ impl Table {
         Self::of(name, &schema, batches, projection, spec, (units, known))
     }
 
-    /// A table in memory.
+    /// Opens a table in memory.
     fn in_memory(
         name: PathBuf,
         schema: &Schema,
@@ -203,7 +205,7 @@ impl Table {
                 let rows = first.as_ref().map_or_else(Vec::new, sample);
                 let description = description(&name, &names, &rows, &units, &known)?;
                 let spec = Spec::parse(&description)?;
-                // The names of our own need no word.
+                // Thermocline's own names need no remark.
                 if !known.in_memory || known.bytes.is_empty() {
                     remarks.push(format!("its columns were taken for ‹columns '{description}'›"));
                 }
@@ -253,7 +255,7 @@ impl Table {
         })
     }
 
-    /// The next batch of rows; false at the end.
+    /// Reads the next batch of rows; false at the end.
     fn next_batch(&mut self) -> Result<bool, TraceError> {
         let next = self.first.take().map(Ok).or_else(|| self.batches.next());
         let Some(batch) = next.transpose().map_err(|e| TraceError::Malformed {
@@ -313,7 +315,7 @@ impl Decode for Table {
                 let read = self.direct.read(self.row, most, cx, out);
                 self.row += read;
                 self.number += read as u64;
-                // The next row is not as most are, and those behind it may be like it.
+                // The next row is untypical, and the rows after it may be too.
                 self.texts = self.row + TEXTS;
                 if read == most {
                     self.texts = self.row;
@@ -342,7 +344,7 @@ fn damaged(name: &Path, error: &ArrowError) -> TraceError {
     }
 }
 
-/// The description of a table's columns, by their names and the first rows.
+/// The description of a table's columns, from their names and the first rows.
 fn description(
     name: &Path,
     names: &[String],
@@ -366,10 +368,10 @@ fn description(
     }
 }
 
-/// Opens the batches of a file again, with the columns that are used alone.
+/// Reopens a file with only the used columns.
 type Project = Box<dyn FnOnce(&[bool]) -> Result<Batches, ArrowError>>;
 
-/// A Parquet file, whose directory is at its end: one that is no plain file is copied first.
+/// Opens a Parquet file. Its directory is at the end, so a stream is first copied to a file.
 fn parquet(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), ArrowError> {
     let file = match plain_file(&input) {
         Some(file) => file,
@@ -402,11 +404,11 @@ fn plain_file(input: &Input) -> Option<File> {
     (magic == PARQUET_MAGIC).then_some(file)
 }
 
-/// An Arrow file is read as the stream that it holds.
+/// Opens an Arrow file as the stream in it.
 fn arrow(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), ArrowError> {
     if input.window().starts_with(ARROW_MAGIC) {
         input.consume(ARROW_MAGIC.len());
-        // Writers may pad the magic number to a longer alignment.
+        // Writers may pad the magic number to a larger alignment.
         while input.window().starts_with(&[0; 8]) {
             input.consume(8);
         }
@@ -418,12 +420,12 @@ fn arrow(mut input: Input) -> Result<(Arc<Schema>, Batches, Option<Project>), Ar
     Ok((reader.schema(), Box::new(reader), None))
 }
 
-/// The units of the columns that are times with a unit of their own.
+/// The units of time columns with their own unit.
 fn own_units(schema: &Schema) -> Vec<Option<TimeUnit>> {
     schema.fields().iter().map(|field| own_unit(field.data_type())).collect()
 }
 
-/// The unit of a kind of times.
+/// The unit of a time type.
 fn own_unit(kind: &DataType) -> Option<TimeUnit> {
     match kind {
         DataType::Date32 => Some(TimeUnit::Seconds),
