@@ -16,7 +16,7 @@ use crate::{
     setup::Setup,
 };
 
-/// Columns of the map: intervals of time.
+/// Columns of the map: equal parts of its extent, in time or pages written.
 pub const COLUMNS: usize = 48;
 /// Rows of the map: address ranges.
 pub const ROWS: usize = 32;
