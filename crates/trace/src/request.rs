@@ -1,6 +1,6 @@
 //! One request of a block trace.
 
-/// What a request asks of the device.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Read `len` bytes at `offset`.
@@ -13,14 +13,14 @@ pub enum Op {
     Flush,
 }
 
-/// One request, in bytes and nanoseconds, whatever the units of the file it came from.
+/// One request, in bytes and nanoseconds, independent of the units of its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Arrival, in nanoseconds since the trace's origin (see the reader's documentation).
     pub time_ns: u64,
     /// First byte, on its volume.
     pub offset: u64,
-    /// Length in bytes; not necessarily a multiple of anything.
+    /// Length in bytes, without any alignment.
     pub len: u64,
     /// Index of the volume (disk, LUN, ASU, `major:minor`) in the order of first appearance.
     pub volume: u32,

@@ -1,4 +1,4 @@
-//! The decompressed bytes of one trace, in a buffer that readers take slices of.
+//! The decompressed bytes of one trace, in a buffer from which readers take slices.
 
 use std::{
     fs::File,
@@ -10,17 +10,17 @@ use std::{
 use super::unpack::{Passed, Unpacked, explain, unpacked};
 use crate::{Place, TraceError};
 
-/// What the buffer begins with: large enough to make system calls rare, small enough for the
+/// Initial size of the buffer: large enough to make system calls rare, small enough for the
 /// second-level cache.
 const START: usize = 256 << 10;
 
-/// What the buffer may grow to, for the sake of long lines and records.
+/// Maximum size of the buffer, for long lines and records.
 pub(crate) const LARGEST: usize = 4 << 20;
 
-/// Standard input, where it was looked at and nothing of it read.
+/// Standard input after its beginning was examined without being consumed.
 static LOOKED_AT: Mutex<Option<Input>> = Mutex::new(None);
 
-/// A trace's bytes: a window over a file or a pipe.
+/// A trace's bytes: a window into a file or a pipe.
 pub(crate) struct Input {
     path: PathBuf,
     source: Box<dyn Read + Send>,
@@ -30,7 +30,7 @@ pub(crate) struct Input {
     end: usize,
     /// Offset of `buffer[start]` in the decompressed stream.
     position: u64,
-    /// An error met while reading ahead, delivered where the bytes before it run out.
+    /// An error that occurred while reading ahead. It is returned after the bytes before it.
     error: Option<TraceError>,
     ended: bool,
 }
@@ -47,7 +47,7 @@ impl Input {
         Input::new(path, file)
     }
 
-    /// Reads from `raw`; `path` is what messages call it.
+    /// Reads from `raw`. `path` is its name in messages.
     pub(crate) fn new(path: &Path, raw: impl Read + Send + 'static) -> Result<Input, TraceError> {
         let Unpacked { bytes: source, passed } =
             unpacked(raw).map_err(|error| explain(path, error))?;
@@ -64,24 +64,25 @@ impl Input {
         })
     }
 
-    /// Ends a look at the first bytes. Standard input can be read once: whoever opens it next goes on with this.
+    /// Ends an examination of the first bytes. Standard input can be read only once, so the next
+    /// caller that opens it continues with this input.
     pub(super) fn looked_at(self) {
         if self.path.as_os_str() == "-" {
             *LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(self);
         }
     }
 
-    /// What messages call the trace.
+    /// Name of the trace in messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The files of its archives that are passed over.
+    /// The files of its archives that are skipped.
     pub(super) fn passed(&self) -> Passed {
         self.passed.clone()
     }
 
-    /// The bytes at hand.
+    /// The buffered bytes.
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
@@ -92,7 +93,7 @@ impl Input {
         self.position
     }
 
-    /// Passes over the first `n` bytes at hand.
+    /// Consumes the first `n` buffered bytes.
     #[inline]
     pub(crate) fn consume(&mut self, n: usize) {
         debug_assert!(n <= self.end - self.start);
@@ -100,7 +101,7 @@ impl Input {
         self.position += n as u64;
     }
 
-    /// Adds to the bytes at hand; false at the end of the trace.
+    /// Buffers more bytes; false at the end of the trace.
     pub(crate) fn fill(&mut self) -> Result<bool, TraceError> {
         if let Some(error) = self.error.take() {
             self.ended = true;
@@ -126,8 +127,8 @@ impl Input {
         }
     }
 
-    /// Reads until `wanted` bytes are at hand or the trace ends. An error waits until the
-    /// bytes before it have been used, or is returned at once where there are none.
+    /// Buffers `wanted` bytes if the trace has as many. An error is returned after the bytes before
+    /// it were consumed, or at once if there are none.
     pub(crate) fn prefetch(&mut self, wanted: usize) -> Result<(), TraceError> {
         while self.window().len() < wanted {
             match self.fill() {
@@ -143,14 +144,14 @@ impl Input {
         Ok(())
     }
 
-    /// The error met while reading ahead, if there was one.
+    /// The error that occurred while reading ahead, if any.
     pub(crate) fn take_error(&mut self) -> Option<TraceError> {
         self.error.take()
     }
 
-    /// Makes `size` bytes stand at the front of [`Input::window`]; false at the end of the trace.
+    /// Ensures that [`Input::window`] has `size` bytes; false at the end of the trace.
     ///
-    /// A record cut in two by the end of the trace is an error: `what` names it.
+    /// A record cut off by the end of the trace is an error; `what` names the record.
     pub(crate) fn need(&mut self, size: usize, what: &str) -> Result<bool, TraceError> {
         while self.window().len() < size {
             if self.fill()? {
@@ -172,7 +173,7 @@ impl Input {
         Ok(true)
     }
 
-    /// Room behind the bytes at hand, by moving them to the front or by growing.
+    /// Makes room after the buffered bytes, by moving them to the front or by growing the buffer.
     fn make_room(&mut self) -> Result<(), TraceError> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -194,7 +195,7 @@ impl Input {
     }
 }
 
-/// One read, again if a signal interrupted it.
+/// Reads once; retries if a signal interrupted the read.
 fn read_some(source: &mut dyn Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(into) {
@@ -204,7 +205,7 @@ fn read_some(source: &mut dyn Read, into: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-/// For readers that work on any buffered stream.
+/// For readers of any buffered stream.
 impl Read for Input {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.fill_buf()?.read(into)?;

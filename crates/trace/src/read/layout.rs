@@ -1,4 +1,4 @@
-//! Text formats whose rows are columns: which column is what, as data.
+//! Text formats whose rows are columns: the role of each column, as data.
 
 use memchr::{memchr, memchr_iter};
 
@@ -13,13 +13,14 @@ use super::{
 };
 use crate::{Op, Request};
 
-/// The most columns a row is split into.
+/// Maximum number of columns in a row.
 pub(crate) const MOST_COLUMNS: usize = 64;
 
-/// Stands between the cells of a table's row: no text has it, and quotes mean nothing beside it.
+/// Separates the cells of a table's row. It does not occur in text, and quotes have no meaning with
+/// it.
 pub(crate) const CELL_END: u8 = 0x1f;
 
-/// What stands between columns.
+/// The separator of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Separator {
     /// One byte; two in a row enclose an empty column.
@@ -28,55 +29,55 @@ pub(crate) enum Separator {
     Blank,
 }
 
-/// What a number of offset or size counts.
+/// The unit of an offset or a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Sectors of the trace: 512 bytes unless the user says otherwise.
     Sector,
     /// Units of this many bytes.
     Bytes(u64),
-    /// As above, in hexadecimal digits, with or without `0x`; 0 stands for sectors.
+    /// Hexadecimal units of this many bytes, with or without `0x`; 0 means sectors.
     Hex(u64),
 }
 
-/// How a row gives its operation.
+/// How a row contains its operation.
 #[derive(Clone, Debug)]
 pub(crate) enum OpRule {
     /// Spelled out in this column.
     Word(usize),
-    /// Spelled out, or empty for unknown: such rows are left out.
+    /// Spelled out, or empty for unknown. Rows with an unknown operation are left out.
     WordOrUnknown(usize),
     /// 0 reads, 1 writes.
     OneWrites(usize),
     /// 0 writes, 1 reads.
     OneReads(usize),
-    /// Hexadecimal flags; bit 0 reads.
+    /// Hexadecimal flags, in which bit 0 means a read.
     ReadFlag(usize),
-    /// Words the user chose; a word left out is not used.
+    /// Words given by the user.
     Chosen(usize, Box<[(Box<[u8]>, Op)]>),
-    /// Always the same.
+    /// The same operation in all rows.
     Always(Op),
 }
 
-/// Which column is what; columns are counted from 0 here and from 1 in messages.
+/// The role of each column. Columns are counted from 0 here and from 1 in messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) separator: Separator,
-    /// What messages call the columns; where there is none, the column's role.
+    /// The names of the columns in messages; by default their roles.
     pub(crate) names: &'static [&'static str],
     pub(crate) time: Option<(usize, TimeUnit)>,
     pub(crate) op: OpRule,
     pub(crate) offset: (usize, Unit),
     pub(crate) size: (usize, Unit),
-    /// The columns, first and last, that name the volume together.
+    /// The first and the last of the columns that together name the volume.
     pub(crate) volume: Option<(usize, usize)>,
-    /// The decimal mark, a point or a comma, where the other one may group digits by threes; without it a point,
-    /// and no groups.
+    /// The decimal mark, a point or a comma. The other one may then group digits by threes. By
+    /// default a point without grouping.
     pub(crate) decimal: Option<u8>,
 }
 
 impl Layout {
-    /// Whether a column is one of those that requests are made of.
+    /// Whether a column is used for requests.
     #[cfg(feature = "tables")]
     pub(crate) fn uses(&self, at: usize) -> bool {
         let op = self.op_column();
@@ -98,7 +99,7 @@ impl Layout {
         }
     }
 
-    /// How the quick way reads `needed` columns; `None` if one is used twice.
+    /// The steps of the fast parser for `needed` columns; `None` if a column is used twice.
     fn steps(&self, needed: usize) -> Option<Box<[Step]>> {
         let mut steps = vec![None; needed];
         let volume = self.volume.map(|(first, last)| (first, Step::Volume(last - first + 1)));
@@ -112,14 +113,14 @@ impl Layout {
                 if taken.is_some() {
                     return None;
                 }
-                // The first column of a volume stands for all.
+                // The first column of a volume represents all of them.
                 *taken = Some(if column == 0 { Some(step) } else { None });
             }
         }
         Some(steps.into_iter().filter_map(|step| step.unwrap_or(Some(Step::Pass))).collect())
     }
 
-    /// How many columns a row must have.
+    /// Minimum number of columns in a row.
     pub(crate) fn columns(&self) -> usize {
         let op = self.op_column().unwrap_or(0);
         let time = self.time.map_or(0, |(at, _)| at);
@@ -134,12 +135,11 @@ pub(crate) struct Columns {
     needed: usize,
     /// Start and end of each column of the current row.
     cells: [(u32, u32); MOST_COLUMNS],
-    /// For the quick way: what to read, from the left to the right; nothing where a column is
-    /// used twice.
+    /// For the fast parser: what to read, from left to right; empty if a column is used twice.
     steps: Box<[Step]>,
 }
 
-/// What a column is, or several that name the volume together.
+/// The role of a column, or of several that together name the volume.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Pass,
@@ -151,7 +151,7 @@ enum Step {
 }
 
 impl Columns {
-    /// A reader of rows laid out so. Columns past [`MOST_COLUMNS`] must not be asked for.
+    /// A reader of rows with this layout. Columns beyond [`MOST_COLUMNS`] must not be used.
     pub(crate) fn new(layout: Layout) -> Columns {
         let needed = layout.columns();
         debug_assert!(needed <= MOST_COLUMNS);
@@ -167,7 +167,7 @@ impl Columns {
         Field::new(&line[start as usize..end as usize], at + 1, name)
     }
 
-    /// Finds the columns of a row.
+    /// Locates the columns of a row.
     #[inline]
     pub(crate) fn split(&mut self, line: &[u8]) -> Parsed<()> {
         let cells = &mut self.cells[..self.needed];
@@ -188,7 +188,7 @@ impl Columns {
         ))
     }
 
-    /// What a column without a name is used for.
+    /// The role of a column without a name.
     fn role(&self, at: usize) -> &'static str {
         if self.layout.time.is_some_and(|(time, _)| time == at) {
             "time"
@@ -205,7 +205,7 @@ impl Columns {
         }
     }
 
-    /// The operation; `None` where the trace leaves it open.
+    /// The operation; `None` if the trace does not give it.
     #[inline]
     fn op(&self, line: &[u8]) -> Parsed<Option<Op>> {
         let field = |at| self.field(line, at, "op");
@@ -231,7 +231,7 @@ impl Columns {
         }
     }
 
-    /// The word of the operation, where it is spelled out.
+    /// The word of the operation, if it is spelled out.
     fn op_word<'a>(&'a self, line: &'a [u8]) -> Option<&'a [u8]> {
         match self.layout.op {
             OpRule::Word(at) | OpRule::WordOrUnknown(at) => Some(self.field(line, at, "op").bytes),
@@ -248,7 +248,7 @@ impl Columns {
         self.numbered(key, last - first + 1, cx)
     }
 
-    /// The number of the volume that this many columns name.
+    /// The index of the volume named by this many columns.
     #[inline(always)]
     fn numbered(&self, key: &[u8], columns: usize, cx: &mut Context) -> u32 {
         if columns == 1 {
@@ -284,7 +284,7 @@ impl LineFormat for Columns {
         if len == 0 && self.op_word(line).and_then(|word| rwbs::op(word, 0)).is_some() {
             op = Op::Flush;
         }
-        // A flush has no place, and some kernels print -1 for it.
+        // A flush has no offset, and some kernels print -1 for it.
         let place = bytes(self.field(line, offset_at, "offset"), offset_unit);
         let offset = if op == Op::Flush { place.unwrap_or(0) } else { place? };
         let volume = self.volume(line, cx);
@@ -325,7 +325,7 @@ impl LineFormat for Columns {
             }
         }
         row.ends(separator)?;
-        // What flushes and writes nothing is a flush, as its letters say.
+        // A write with a leading flush and no data is a flush, which the slow parser handles.
         if len == Some(0) && matches!(self.layout.op, OpRule::Word(_) | OpRule::WordOrUnknown(_)) {
             return None;
         }
@@ -335,7 +335,7 @@ impl LineFormat for Columns {
 }
 
 impl Columns {
-    /// A time, with the decimal mark of the layout.
+    /// Parses a time with the decimal mark of the layout.
     #[inline]
     fn time(&self, field: Field<'_>, unit: TimeUnit) -> Parsed<u64> {
         let Some(decimal) = self.layout.decimal else { return field.time(unit) };
@@ -348,7 +348,7 @@ impl Columns {
         }
     }
 
-    /// A whole number of units, with the marks of the layout.
+    /// Parses a whole number of units with the marks of the layout.
     #[inline]
     fn bytes(&self, field: Field<'_>, unit: u64) -> Parsed<u64> {
         let plain = self.layout.decimal.and_then(|decimal| plain(field.bytes, decimal));
@@ -358,7 +358,7 @@ impl Columns {
         }
     }
 
-    /// The operation, the quick way.
+    /// Parses the operation in the fast parser.
     #[inline]
     fn quick_op(&self, row: &mut Row<'_>) -> Option<Op> {
         let separator = self.layout.separator;
@@ -385,7 +385,7 @@ impl Columns {
     }
 }
 
-/// An offset or a size in bytes, the quick way.
+/// Parses an offset or a size in bytes in the fast parser.
 #[inline]
 fn quick_bytes(row: &mut Row<'_>, unit: Unit, cx: &Context) -> Option<u64> {
     match unit {
@@ -405,8 +405,8 @@ fn one_or_zero(field: Field<'_>, one: Op, zero: Op) -> Parsed<Option<Op>> {
     }
 }
 
-/// A number without marks between groups of three digits, and with a point for its decimal mark; nothing for
-/// what is written otherwise.
+/// A number without group marks and with a decimal point; `None` if it is not written with these
+/// marks.
 fn plain(bytes: &[u8], decimal: u8) -> Option<Vec<u8>> {
     let group = if decimal == b',' { b'.' } else { b',' };
     let at = bytes.iter().position(|&b| b == decimal).unwrap_or(bytes.len());
@@ -427,7 +427,7 @@ fn plain(bytes: &[u8], decimal: u8) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-/// Finds columns between single bytes; how many were found.
+/// Locates columns between single bytes; returns their number.
 #[inline]
 fn split_at(line: &[u8], separator: u8, cells: &mut [(u32, u32)]) -> usize {
     let mut found = 0;
@@ -444,7 +444,7 @@ fn split_at(line: &[u8], separator: u8, cells: &mut [(u32, u32)]) -> usize {
     found + 1
 }
 
-/// Finds columns between anything; how many were found.
+/// Locates columns with any separator; returns their number.
 #[inline]
 fn split_slowly(line: &[u8], separator: Separator, cells: &mut [(u32, u32)]) -> usize {
     let mut found = 0;
@@ -455,7 +455,8 @@ fn split_slowly(line: &[u8], separator: Separator, cells: &mut [(u32, u32)]) -> 
     found
 }
 
-/// Where the columns of a line begin and end. Within double quotes, which may be doubled there, nothing separates.
+/// Start and end of the columns of a line. Double quotes protect separators, and may be doubled
+/// inside.
 pub(crate) fn columns(line: &[u8], separator: Separator) -> impl Iterator<Item = (usize, usize)> {
     let blank = |b: &u8| matches!(b, b' ' | b'\t');
     let ends = move |b: &u8| match separator {
@@ -486,7 +487,7 @@ pub(crate) fn columns(line: &[u8], separator: Separator) -> impl Iterator<Item =
     })
 }
 
-/// How long the text in quotes is that bytes begin with, its quotes included.
+/// Length of the quoted text at the start of the bytes, including its quotes.
 fn quoted(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes.strip_prefix(b"\"")?;
     loop {
@@ -498,7 +499,7 @@ fn quoted(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The name of a volume that several columns make up: `hm,0` is `hm:0`.
+/// The name of a volume from several columns: `hm,0` is `hm:0`.
 fn joined(key: &[u8], separator: Separator) -> String {
     let text = |(start, end)| String::from_utf8_lossy(trimmed(&key[start..end])).into_owned();
     columns(key, separator).map(text).collect::<Vec<_>>().join(":")

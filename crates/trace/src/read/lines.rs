@@ -1,4 +1,4 @@
-//! Drives a reader of lines: finds the lines, counts them, and says where a bad one stood.
+//! Drives a reader of lines: splits lines, counts them, and adds positions to errors.
 
 use memchr::{memchr, memrchr};
 
@@ -11,33 +11,33 @@ use super::{
 };
 use crate::{Place, Request, TraceError};
 
-/// The longest line that is still taken for one.
+/// Maximum length of a line.
 pub(crate) const LONGEST: usize = 1 << 20;
 
-/// A text format: what one line means.
+/// A text format: the meaning of one line.
 pub(crate) trait LineFormat: Send {
-    /// True if a first line without any number is a header to pass over.
+    /// Whether a first line without any number is a header to skip.
     const SKIPS_HEADER: bool = true;
 
-    /// The request of one line, without its line end; `None` if it holds none.
+    /// The request of one line, without its line end; `None` if it has none.
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>>;
 
-    /// Reads the row that whole lines begin with, blanks before it passed over: adds its request to
-    /// `out`, if it holds one. Reads rows that are as most are, and leaves all others to [`LineFormat::line`],
-    /// having changed nothing then.
+    /// Reads the first of several whole lines after skipping leading blanks, and adds its request,
+    /// if any, to `out`. Handles typical rows. Leaves all others to [`LineFormat::line`], without
+    /// any change of state.
     #[inline]
     fn quick(&mut self, _row: &mut Row<'_>, _cx: &mut Context, _out: &mut Vec<Request>) -> Quick {
         None
     }
 
-    /// A request that a line before made, for formats whose lines give none at once or several.
-    /// Asked until there is none.
+    /// A request held back from an earlier line, for formats whose lines do not each yield one
+    /// request. Called until there is none.
     #[inline]
     fn held(&mut self) -> Option<Request> {
         None
     }
 
-    /// The trace has ended: nothing more will come to what is held back.
+    /// The trace has ended, so nothing will complete what is held back.
     fn end(&mut self, _cx: &mut Context) {}
 }
 
@@ -45,11 +45,12 @@ pub(crate) trait LineFormat: Send {
 pub(crate) struct Lines<F> {
     input: Input,
     format: F,
-    /// Lines seen so far: the number of the current one, counted from 1.
+    /// Number of lines so far, which is the number of the current one, counted from 1.
     number: u64,
     /// The first line, if it is a header.
     header: Header,
-    /// The lines have ended, with or without an error, which stands behind what is held back.
+    /// Whether the lines have ended, and with which error. The error is returned after what is held
+    /// back.
     ended: Option<Result<(), TraceError>>,
 }
 
@@ -79,7 +80,7 @@ impl<F: LineFormat> Decode for Lines<F> {
         if out.len() >= limit {
             return Ok(());
         }
-        // What is held back has been delivered: now the error may be.
+        // Everything held back has been delivered, so the error may follow.
         match &mut self.ended {
             Some(ended) => std::mem::replace(ended, Ok(())),
             None => Ok(()),
@@ -110,7 +111,7 @@ impl<F: LineFormat> Lines<F> {
         }
     }
 
-    /// Reads lines that stand in the buffer as a whole; returns how many bytes they took.
+    /// Reads lines that are completely in the buffer. Returns the number of bytes consumed.
     fn whole_lines(
         &mut self,
         cx: &mut Context,
@@ -119,7 +120,7 @@ impl<F: LineFormat> Lines<F> {
     ) -> Result<usize, TraceError> {
         let bytes = self.input.window();
         let whole = memrchr(b'\n', bytes).map_or(0, |last| last + 1);
-        // The quick way need not know how long a line may be.
+        // The fast parser does not check the length of a line.
         let quickly = bytes.len() <= LONGEST && !is_slow();
         let mut used = 0;
         while out.len() < limit && used < whole {
@@ -142,7 +143,7 @@ impl<F: LineFormat> Lines<F> {
             used += length + 1;
             match read_line(&mut self.format, &mut self.header, &lines[..length], cx) {
                 Ok(Some(request)) => out.push(request),
-                // What a line releases comes before the requests of the next.
+                // Requests released by a line precede those of the next.
                 Ok(None) => deliver(&mut self.format, out, limit),
                 Err(fault) if cx.tolerate(self.number, &fault) => {}
                 Err(fault) => return Err(fault.at(self.input.path(), Place::Line(self.number))),
@@ -151,7 +152,7 @@ impl<F: LineFormat> Lines<F> {
         Ok(used)
     }
 
-    /// Reads what follows the last line end.
+    /// Reads the part after the last line end.
     fn last_line(&mut self, cx: &mut Context, out: &mut Vec<Request>) -> Result<(), TraceError> {
         let line = self.input.window();
         if line.is_empty() {
@@ -179,7 +180,7 @@ impl<F: LineFormat> Lines<F> {
     }
 }
 
-/// Adds what the format held back.
+/// Adds the requests that the format held back.
 #[inline]
 fn deliver<F: LineFormat>(format: &mut F, out: &mut Vec<Request>, limit: usize) {
     while out.len() < limit
@@ -189,7 +190,8 @@ fn deliver<F: LineFormat>(format: &mut F, out: &mut Vec<Request>, limit: usize) 
     }
 }
 
-/// Reads the first of whole lines the quick way, if it is no comment; how many bytes it takes.
+/// Reads the first of several whole lines in the fast parser, if it is not a comment. Returns its
+/// length.
 #[inline]
 fn quick_row<F: LineFormat>(
     format: &mut F,
@@ -199,7 +201,7 @@ fn quick_row<F: LineFormat>(
 ) -> Option<usize> {
     let mut row = Row::new(lines);
     row.blanks();
-    // Digits and letters, which rows begin with, are all above '#'.
+    // Rows begin with digits and letters, which are all above '#'.
     if *row.rest().first()? <= b'#' {
         return None;
     }
@@ -211,14 +213,14 @@ fn quick_row<F: LineFormat>(
 
 #[cfg(test)]
 thread_local! {
-    /// Reads every row the slow way, so that tests can hold both ways against each other.
+    /// Makes tests read every row in the slow parser, to compare the two.
     pub(crate) static SLOWLY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 
-    /// How many rows were read the quick way.
+    /// Number of rows read in the fast parser.
     pub(crate) static QUICK_ROWS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Whether the quick way is switched off, which tests alone do.
+/// Whether the fast parser is disabled, which happens only in tests.
 pub(crate) fn is_slow() -> bool {
     #[cfg(test)]
     return SLOWLY.get();
@@ -226,25 +228,25 @@ pub(crate) fn is_slow() -> bool {
     false
 }
 
-/// The first line of a text that is neither blank nor a comment, if it is a header.
+/// The first line that is neither blank nor a comment, if it is a header.
 #[derive(Default)]
 pub(crate) struct Header(Option<Box<[u8]>>);
 
 impl Header {
-    /// Whether the first line has been seen.
+    /// Whether the first line has been read.
     #[inline]
     fn is_past(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Whether a line is the header again, as in files joined together.
+    /// Whether a line repeats the header, as in concatenated files.
     #[inline]
     fn is_repeated_by(&self, line: &[u8]) -> bool {
         self.0.as_ref().is_some_and(|header| !header.is_empty() && **header == *line.trim_ascii())
     }
 }
 
-/// Reads one line, if it is not blank, a comment or a header.
+/// Reads one line, unless it is blank, a comment or a header.
 #[inline]
 pub(crate) fn read_line<F: LineFormat>(
     format: &mut F,
@@ -253,11 +255,11 @@ pub(crate) fn read_line<F: LineFormat>(
     cx: &mut Context,
 ) -> Parsed<Option<Request>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    // Digits and letters, which rows begin with, are all above '#'.
+    // Rows begin with digits and letters, which are all above '#'.
     if line.first().is_none_or(|&first| first <= b'#') && nothing_to_read(line) {
         return Ok(None);
     }
-    // Files joined together have a mark of their own each.
+    // Each of several concatenated files may have a byte order mark.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if header.is_repeated_by(line) {
         return Ok(None);
@@ -272,12 +274,12 @@ pub(crate) fn read_line<F: LineFormat>(
     format.line(line, cx)
 }
 
-/// Blank, or a comment.
+/// Whether a line is blank or a comment.
 fn nothing_to_read(line: &[u8]) -> bool {
     matches!(line.trim_ascii().first(), None | Some(b'#'))
 }
 
-/// True if no word of the line is a number or begins like one.
+/// True if no word of the line is, or begins like, a number.
 pub(crate) fn is_header(line: &[u8]) -> bool {
     line.split(|b| matches!(b, b',' | b';' | b'\t' | b' '))
         .all(|word| !matches!(word.first(), Some(b'0'..=b'9' | b'-' | b'+' | b'.')))

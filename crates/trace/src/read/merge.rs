@@ -1,4 +1,4 @@
-//! Several files read as one trace, in the order of their times.
+//! Reads several files as one trace, merged by time.
 
 use super::{
     context::Context,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{Contents, Request, TraceError};
 
-/// Requests read ahead of each file.
+/// Number of requests read ahead from each file.
 const AHEAD: usize = 4096;
 
-/// A merge of traces that share a clock, such as the files of each processor or volume.
-/// Requests of equal times keep the order of the files.
+/// Merges traces that share a clock, such as the files of each processor or volume. Requests with
+/// equal times keep the order of the files.
 pub(crate) struct Merge {
     parts: Vec<Part>,
     contents: Contents,
@@ -20,10 +20,10 @@ struct Part {
     source: Box<dyn Decode>,
     ahead: Vec<Request>,
     next: usize,
-    /// Stands behind the requests in `ahead`.
+    /// Returned after the requests in `ahead`.
     error: Option<TraceError>,
     ended: bool,
-    /// Some of the requests in `ahead` may have contents.
+    /// Whether some of the requests in `ahead` may have contents.
     known: bool,
 }
 

@@ -75,8 +75,8 @@ use input::Input;
 use merge::Merge;
 use sample::{LOOKED_AT, Sample};
 
-/// Opens a trace: a file, `-` for standard input, or, for formats that keep a trace in several files,
-/// their directory or the prefix that they have in common.
+/// Opens a trace: a file, `-` for standard input or, for formats with several files, their
+/// directory or their common prefix.
 ///
 /// # Errors
 /// If the trace cannot be read, or its format is not recognised or cannot be used.
@@ -84,10 +84,10 @@ pub fn open(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Reader, Tra
     open_many(&[path], options)
 }
 
-/// The format of a trace, as [`open`] finds it, from the beginning of its files.
+/// The format of a trace as determined by [`open`], from the beginning of its files.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub fn recognise(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Guess, TraceError> {
     let mut files = Vec::new();
     files::expand(path.as_ref(), &mut files)?;
@@ -102,10 +102,10 @@ pub fn recognise(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Guess,
 }
 
 /// Opens several files as one trace, merged by time: files of the processors or volumes of one
-/// machine. Their clocks must be one, their formats too.
+/// machine. They must share a clock and a format.
 ///
 /// # Errors
-/// As [`open`]; also if the files are of different formats.
+/// Those of [`open`]; also if the files have different formats.
 pub fn open_many(paths: &[impl AsRef<Path>], options: &ReadOptions) -> Result<Reader, TraceError> {
     let mut files: Vec<PathBuf> = Vec::new();
     for path in paths {
@@ -115,10 +115,10 @@ pub fn open_many(paths: &[impl AsRef<Path>], options: &ReadOptions) -> Result<Re
     open_inputs(inputs, options)
 }
 
-/// Reads a trace from anything that can be read; `name` is what messages call it.
+/// Reads a trace from a stream. `name` is its name in messages.
 ///
 /// # Errors
-/// As [`open`].
+/// Those of [`open`].
 pub fn open_stream(
     stream: impl Read + Send + 'static,
     name: impl AsRef<Path>,
@@ -127,12 +127,13 @@ pub fn open_stream(
     open_inputs(vec![Input::new(name.as_ref(), stream)?], options)
 }
 
-/// Reads a table in memory; `name` is what messages call it. Columns are described as for files, or found by their
-/// names: `time` in nanoseconds, `op` in words or by number (0 read, 1 write, 2 trim, 3 flush), `offset` and
-/// `length` in bytes, and all that a header line may say. Without operations all are writes.
+/// Reads a table in memory. `name` is its name in messages. Columns are described as for files, or
+/// located by their names: `time` in nanoseconds, `op` in words or by number (0 read, 1 write, 2
+/// trim, 3 flush), `offset` and `length` in bytes, and any name of a header line. Without
+/// operations all requests are writes.
 ///
 /// # Errors
-/// If its columns do not make a trace, or the format that is named is no description of columns.
+/// If its columns do not make a trace, or the given format is not a description of columns.
 #[cfg(feature = "tables")]
 pub fn open_table(
     schema: &arrow_schema::Schema,
@@ -144,10 +145,10 @@ pub fn open_table(
     Ok(read_memory(reader, options))
 }
 
-/// Reads requests that are in memory as they are.
+/// Reads requests in memory unchanged.
 ///
 /// # Errors
-/// If a format is named.
+/// If a format is given.
 pub fn open_source(
     source: impl Source + Send + 'static,
     options: &ReadOptions,
@@ -182,7 +183,7 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
     let ReadOptions { action, time_unit, contents, .. } = *options;
     let opened =
         guess.format.open(Setup { inputs, argument: None, action, time_unit, contents })?;
-    // Each file has a clock of its own, which is put right before they are merged by it.
+    // Each file has its own clock, which is corrected before the merge.
     let carried =
         opened.into_iter().map(|reader| Box::new(Carried::new(reader)) as Box<dyn Decode>);
     let mut readers: Vec<_> = carried.collect();
@@ -195,16 +196,16 @@ fn open_inputs(mut inputs: Vec<Input>, options: &ReadOptions) -> Result<Reader, 
     Ok(Reader::new(source, cx, guess, options.invert_ops))
 }
 
-/// The format of the files: the one that is named, or the one that the first file looks like.
+/// The format of the files: the given one, or the one detected from the first file.
 fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceError> {
-    // A file without requests may be empty, which tells nothing.
+    // An empty file does not show its format.
     let telling = inputs.iter().position(|input| !input.window().is_empty());
     let Some(first) = inputs.get_mut(telling.unwrap_or(0)) else {
         return Err(TraceError::usage("no trace is named", "name a file, or - for standard input"));
     };
     let guess = match &options.format {
         Some(format) => Guess::new(format.clone(), None),
-        // Of a truncated archive too little may be left to tell the format.
+        // A truncated archive may have too little left to detect the format.
         None => detect::detect(&Sample::new(first.window()), first.path(), options)
             .map_err(|unknown| first.take_error().unwrap_or(unknown))?,
     };
@@ -213,7 +214,7 @@ fn guess(inputs: &mut [Input], options: &ReadOptions) -> Result<Guess, TraceErro
     Ok(Guess { device, ..guess })
 }
 
-/// Refuses to merge files of different formats when the format is a guess.
+/// Refuses to merge files of different formats if the format was guessed.
 fn check_alike(inputs: &[Input], guess: &Guess, options: &ReadOptions) -> Result<(), TraceError> {
     if guess.from.is_none() {
         return Ok(());

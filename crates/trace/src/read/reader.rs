@@ -5,17 +5,17 @@ use std::fmt;
 use super::{context::Context, decode::Decode, format::Format};
 use crate::{Contents, Op, Request, Source, TraceError};
 
-/// Requests below which a share of writes says nothing.
+/// Minimum number of requests for a meaningful share of writes.
 const ENOUGH: u64 = 1000;
 
-/// How the format of a trace was chosen.
+/// The format of a trace, and how it was determined.
 #[derive(Clone, Debug)]
 pub struct Guess {
     /// The format.
     pub format: Format,
-    /// What it was recognised by; `None` if the user named it.
+    /// The evidence for it; `None` if the user gave it.
     pub from: Option<&'static str>,
-    /// The device that the trace itself says it was recorded on.
+    /// The device on which the trace was recorded, according to the trace itself.
     pub(crate) device: Option<String>,
 }
 
@@ -24,12 +24,12 @@ impl Guess {
         Self { format, from, device: None }
     }
 
-    /// The device profile that is nearest to what it was recorded on, where the trace or its format tells.
+    /// The device profile nearest to that of the trace, if the trace or its format gives it.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref().or(self.format.device())
     }
 
-    /// The option that describes the columns so, for a shell; empty for a format without a description.
+    /// The option that gives this description of columns; empty for a format without a description.
     pub fn columns(&self) -> String {
         self.format.argument().map_or_else(String::new, |spec| format!("‹columns '{spec}'›"))
     }
@@ -61,14 +61,14 @@ pub struct Reader {
     guess: Guess,
     invert_ops: bool,
     counts: Counts,
-    /// Met after requests that had to be delivered first.
+    /// An error that is returned after earlier requests.
     pending: Option<TraceError>,
     ended: bool,
-    /// The last batch is empty, and has no contents.
+    /// Whether the last batch was empty, so that there are no contents.
     over: bool,
 }
 
-/// What was delivered.
+/// Counts of delivered requests.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     reads: u64,
@@ -96,18 +96,18 @@ impl Reader {
         }
     }
 
-    /// The format, and how it was chosen.
+    /// The format, and how it was determined.
     pub fn guess(&self) -> &Guess {
         &self.guess
     }
 
-    /// Names of the volumes met so far, in the order of their first appearance.
+    /// Names of the volumes so far, in the order of their first appearance.
     pub fn volumes(&self) -> &[String] {
         self.cx.volumes.names()
     }
 
-    /// What the user should know of the trace as far as it was read, one line each; complete
-    /// after the last batch.
+    /// Warnings about the trace as far as it was read, one line each; complete after the last
+    /// batch.
     pub fn warnings(&self) -> Vec<String> {
         let mut all = self.cx.warnings();
         let Counts { reads, writes, backwards, .. } = self.counts;
@@ -128,7 +128,7 @@ impl Reader {
         all
     }
 
-    /// Counts what is delivered, and swaps reads and writes if the user wants so.
+    /// Counts delivered requests, and swaps reads and writes if requested.
     fn account(&mut self, batch: &mut [Request]) {
         let mut counts = self.counts;
         for request in batch {
@@ -158,7 +158,7 @@ impl Source for Reader {
                 None => Ok(()),
             };
         }
-        // An empty batch means the end, so a limit of 0 cannot be obeyed.
+        // An empty batch means the end, so a limit of 0 is not possible.
         let limit = limit.max(1);
         let result = self.source.decode(&mut self.cx, batch, limit);
         self.ended = result.is_err() || (batch.len() < limit && !self.source.is_full());

@@ -1,9 +1,10 @@
-//! The quick way over the rows of a text trace: numbers, times and words straight from the bytes, in one
-//! pass, eight bytes at a time.
+//! The fast parser of text rows: numbers, times and words directly from the bytes, in one pass,
+//! eight bytes at a time.
 //!
-//! It reads what most rows look like and answers `None` on the slightest doubt: a sign, a quote, an unknown
-//! word, a number that may not fit. The format's slow way ([`LineFormat::line`]) then reads the row anew, and
-//! has all leniency and all errors. So the quick way never makes an error, and never another result.
+//! It handles typical rows and returns `None` in any doubt: a sign, a quote, an unknown word, a
+//! number that may not fit. The format's slow parser ([`LineFormat::line`]) then reads the row
+//! again, with full leniency and error messages. So the fast parser never returns an error, and
+//! never a different result.
 //!
 //! [`LineFormat::line`]: super::lines::LineFormat::line
 
@@ -22,7 +23,7 @@ const ONES: u64 = u64::from_ne_bytes([1; 8]);
 /// The highest bit of each byte.
 const TOPS: u64 = 0x80 * ONES;
 
-/// Powers of ten, as far as numbers are read: 19 digits always fit into 64 bits.
+/// Powers of ten up to the length of parsed numbers: 19 digits always fit 64 bits.
 const TENS: [u64; 20] = {
     let mut tens = [1; 20];
     let mut power = 1;
@@ -33,54 +34,55 @@ const TENS: [u64; 20] = {
     tens
 };
 
-/// Whether the quick way has read a row; `None` leaves it to the slow way.
+/// Whether the fast parser has read a row; `None` leaves it to the slow parser.
 pub(crate) type Quick = Option<()>;
 
-/// A place in a block of whole lines, from which a row is read.
+/// A position in a block of whole lines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Row<'a> {
-    /// The row that whole lines begin with.
+    /// The first row of whole lines.
     #[inline(always)]
     pub(crate) fn new(lines: &'a [u8]) -> Row<'a> {
         Row { rest: lines }
     }
 
-    /// What was not read yet: the rest of the row, and the lines after it.
+    /// The unread bytes: the rest of the row, and the lines after it.
     #[inline(always)]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The bytes from here to a later place.
+    /// The bytes up to a later position.
     #[inline(always)]
     pub(crate) fn until(&self, end: Row<'_>) -> &'a [u8] {
         &self.rest[..self.rest.len() - end.rest.len()]
     }
 
-    /// Passes over bytes; they must be there.
+    /// Skips bytes, which must exist.
     #[inline(always)]
     pub(crate) fn pass(&mut self, bytes: usize) {
         self.rest = &self.rest[bytes..];
     }
 
-    /// Passes over bytes that must be these.
+    /// Skips exactly these bytes.
     #[inline(always)]
     pub(crate) fn expect(&mut self, bytes: &[u8]) -> Option<()> {
         self.rest = self.rest.strip_prefix(bytes)?;
         Some(())
     }
 
-    /// Eight bytes, the first lowest. The last bytes of a block are not enough: they are left to the slow way.
+    /// The next eight bytes, the first one lowest. `None` at the end of a block, which is left to
+    /// the slow parser.
     #[inline(always)]
     fn eight(&self) -> Option<u64> {
         self.rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes))
     }
 
-    /// Passes over blanks, if there are any.
+    /// Skips blanks, if any.
     #[inline(always)]
     pub(crate) fn blanks(&mut self) {
         match self.rest {
@@ -90,18 +92,18 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Passes over a run of blanks and tabs, of one at least.
+    /// Skips a run of at least one blank or tab.
     #[inline(always)]
     pub(crate) fn gap(&mut self) -> Option<()> {
         self.next(Separator::Blank)
     }
 
-    /// Passes over what stands between two columns, and blanks beside it.
+    /// Skips a separator with the blanks around it.
     #[inline(always)]
     pub(crate) fn next(&mut self, separator: Separator) -> Option<()> {
         match separator {
             Separator::Byte(byte) => {
-                // Blanks beside it are few, but where they are blanks themselves.
+                // There are few blanks around it, unless blanks are the separator.
                 let [first, rest @ ..] = self.rest else { return None };
                 if *first != byte {
                     self.blanks();
@@ -132,7 +134,7 @@ impl<'a> Row<'a> {
         matches!(self.rest, [b'\n', ..] | [b'\r', b'\n', ..])
     }
 
-    /// Makes sure that a column ends here, and with it perhaps the line.
+    /// Checks that a column, and possibly the line, ends here.
     #[inline(always)]
     pub(crate) fn ends(&self, separator: Separator) -> Option<()> {
         let more = match (separator, *self.rest.first()?) {
@@ -151,7 +153,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The rest of the line, without its end, which stays.
+    /// The rest of the line, without its end, which is not consumed.
     #[inline(always)]
     pub(crate) fn line(&mut self) -> Option<&'a [u8]> {
         let (line, rest) = self.rest.split_at(memchr(b'\n', self.rest)?);
@@ -159,7 +161,8 @@ impl<'a> Row<'a> {
         Some(line.strip_suffix(b"\r").unwrap_or(line))
     }
 
-    /// The bytes of a column. Between single bytes it may be empty; blanks and quotes around it are not removed.
+    /// The bytes of a column. It may be empty between single bytes. Surrounding blanks and quotes
+    /// are kept.
     #[inline(always)]
     pub(crate) fn word(&mut self, separator: Separator) -> Option<&'a [u8]> {
         let (one, other) = match separator {
@@ -177,11 +180,12 @@ impl<'a> Row<'a> {
         if rest.first() == Some(&b'\n') {
             word = word.strip_suffix(b"\r").unwrap_or(word);
         }
-        // Between blanks nothing is no column.
+        // Between blanks there are no empty columns.
         (separator != Separator::Blank || !word.is_empty()).then_some(word)
     }
 
-    /// The bytes of a column, as [`Row::word`]; one in quotes may hold separators, and keeps its quotes.
+    /// The bytes of a column, like [`Row::word`]. A quoted one may contain separators, and keeps
+    /// its quotes.
     #[inline(always)]
     pub(crate) fn column(&mut self, separator: Separator) -> Option<&'a [u8]> {
         if self.rest.first() == Some(&b'"') { self.quoted(separator) } else { self.word(separator) }
@@ -192,12 +196,12 @@ impl<'a> Row<'a> {
         let length = 2 + memchr2(b'"', b'\n', self.rest.get(1..)?)?;
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
-        // A quote that is doubled, or stands within a word, is rare.
+        // A doubled quote, or a quote within a word, is rare.
         self.ends(separator)?;
         (word.len() > 1 && word.ends_with(b"\"")).then_some(word)
     }
 
-    /// Passes over a column that is not looked at, and the separator behind it.
+    /// Skips an unused column and the separator after it.
     #[inline(always)]
     pub(crate) fn pass_column(&mut self, separator: u8) -> Option<()> {
         loop {
@@ -210,13 +214,13 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A whole number of decimal digits.
+    /// Parses a whole decimal number.
     #[inline(always)]
     pub(crate) fn number(&mut self) -> Option<u64> {
         self.digits().map(|(value, _)| value)
     }
 
-    /// One to 19 decimal digits: their value, and how many they are.
+    /// Parses one to 19 decimal digits; returns their value and number.
     #[inline(always)]
     fn digits(&mut self) -> Option<(u64, usize)> {
         let (first, count) = decimal(self.eight()?);
@@ -232,13 +236,13 @@ impl<'a> Row<'a> {
         Some((value, 8 + count))
     }
 
-    /// A whole number of `unit` bytes each, in bytes.
+    /// Parses a whole number of units; returns bytes.
     #[inline(always)]
     pub(crate) fn bytes_of(&mut self, unit: u64) -> Option<u64> {
         self.number()?.checked_mul(unit)
     }
 
-    /// A whole number of hexadecimal digits, up to 16, with or without `0x`.
+    /// Parses a hexadecimal number of up to 16 digits, with or without `0x`.
     #[inline(always)]
     pub(crate) fn hex(&mut self) -> Option<u64> {
         if let [b'0', b'x' | b'X', rest @ ..] = self.rest {
@@ -251,11 +255,11 @@ impl<'a> Row<'a> {
         }
         let (second, count) = hexadecimal(self.eight()?);
         self.pass(count);
-        // A seventeenth digit is seen by what must follow.
+        // A seventeenth digit is detected by the check of the following byte.
         Some(if count < 8 { first << (4 * count) | second } else { first << 32 | second })
     }
 
-    /// A time of decimal digits in `unit`, with a decimal mark and a fraction or not, in nanoseconds.
+    /// Parses a time in `unit`, with or without a decimal mark and a fraction; returns nanoseconds.
     #[inline(always)]
     pub(crate) fn time(&mut self, unit: TimeUnit, is_mark: impl Fn(u8) -> bool) -> Option<u64> {
         let whole = self.number()?.checked_mul(unit.nanoseconds()?)?;
@@ -266,7 +270,7 @@ impl<'a> Row<'a> {
         whole.checked_add(self.fraction(unit)?)
     }
 
-    /// The digits after a decimal mark, in nanoseconds.
+    /// Parses the digits after a decimal mark; returns nanoseconds.
     #[inline(always)]
     fn fraction(&mut self, unit: TimeUnit) -> Option<u64> {
         let start = *self;
@@ -278,7 +282,7 @@ impl<'a> Row<'a> {
         fraction_ns(start.until(*self), unit)
     }
 
-    /// `22:24:30.113180`, with one decimal or more, in nanoseconds since midnight.
+    /// Parses `22:24:30.113180`, with at least one decimal; returns nanoseconds since midnight.
     #[inline(always)]
     pub(crate) fn time_of_day(&mut self) -> Option<u64> {
         const COLONS: u64 = 0x0000_ff00_00ff_0000;
@@ -299,7 +303,7 @@ impl<'a> Row<'a> {
         Some((hours * 3600 + minutes * 60 + seconds) * 1_000_000_000 + fraction)
     }
 
-    /// An operation spelled out.
+    /// Parses a spelled-out operation.
     #[inline(always)]
     pub(crate) fn op(&mut self, separator: Separator) -> Option<Op> {
         const CASE: u64 = 0x20 * ONES;
@@ -308,7 +312,7 @@ impl<'a> Row<'a> {
             Separator::Byte(separator) => byte == separator,
             Separator::Blank => matches!(byte, b' ' | b'\t'),
         };
-        // Without a branch between read and write, which no processor foretells.
+        // Without a branch between read and write, which is unpredictable.
         let [first, second, ..] = bytes.to_le_bytes();
         if ends(second) && matches!(first, b'R' | b'r' | b'W' | b'w') {
             self.pass(1);
@@ -317,18 +321,18 @@ impl<'a> Row<'a> {
         self.read_or_write(CASE).or_else(|| {
             let bytes = trimmed(self.word(separator)?);
             let op = Field { bytes, number: 0, name: "" }.op().ok()?;
-            // What flushes before it writes may write nothing.
+            // A write with a leading flush may have no data.
             (op == Op::Flush || !bytes.starts_with(b"F")).then_some(op)
         })
     }
 
-    /// `read` or `write`, in small letters; what follows is to be looked at.
+    /// Parses `read` or `write` in lower case. The caller checks what follows.
     #[inline(always)]
     pub(crate) fn plain_read_or_write(&mut self) -> Option<Op> {
         self.read_or_write(0)
     }
 
-    /// As above, where `case` are the bits set before.
+    /// [`plain_read_or_write`](Self::plain_read_or_write) with the bits of `case` set before.
     #[inline(always)]
     fn read_or_write(&mut self, case: u64) -> Option<Op> {
         const READ: u64 = u64::from_le_bytes(*b"read\0\0\0\0");
@@ -344,7 +348,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Adds a request, its range checked. `volume` is asked for last, as it counts what it names.
+/// Adds a request with a checked range. `volume` is called last, because it registers the name.
 #[inline(always)]
 pub(crate) fn push(
     out: &mut Vec<Request>,
@@ -362,8 +366,8 @@ pub(crate) fn push(
     Some(())
 }
 
-/// The number that begins with eight digits of this value and goes on here, and how many digits go on; of more
-/// than 11, which may not fit, the number is wrong.
+/// The number that begins with eight digits of this value and continues here, and how many digits
+/// follow. With more than 11, which may not fit, the number is invalid.
 #[inline(never)]
 fn more_digits(rest: &[u8], first: u64) -> (u64, usize) {
     let mut row = Row { rest };
@@ -377,7 +381,7 @@ fn more_digits(rest: &[u8], first: u64) -> (u64, usize) {
     (value.wrapping_mul(TENS[count]).wrapping_add(third), 8 + count)
 }
 
-/// What follows blanks.
+/// The bytes after leading blanks.
 #[inline(always)]
 fn after_blanks(mut rest: &[u8]) -> &[u8] {
     while let Some(bytes) = rest.first_chunk() {
@@ -391,7 +395,7 @@ fn after_blanks(mut rest: &[u8]) -> &[u8] {
     &rest[rest.iter().take_while(|&&byte| byte == b' ').count()..]
 }
 
-/// How many bytes of a word are left.
+/// The number of remaining bytes of a word.
 #[inline(never)]
 fn length_of_more(rest: &[u8], one: u8, other: u8) -> Option<usize> {
     let mut row = Row { rest };
@@ -405,27 +409,27 @@ fn length_of_more(rest: &[u8], one: u8, other: u8) -> Option<usize> {
     }
 }
 
-/// Marks the first byte that is one of three, and perhaps others behind it.
+/// Marks the first byte that equals one of three; later marks may be wrong.
 #[inline]
 const fn of_three(bytes: u64, one: u8, two: u8, three: u8) -> u64 {
     finds(bytes, one) | finds(bytes, two) | finds(bytes, three)
 }
 
-/// Marks the first byte that is this one, and perhaps others behind it.
+/// Marks the first byte that equals `byte`; later marks may be wrong.
 #[inline]
 pub(crate) const fn finds(bytes: u64, byte: u8) -> u64 {
     let others = bytes ^ (byte as u64 * ONES);
     others.wrapping_sub(ONES) & !others & TOPS
 }
 
-/// The decimal digits that eight bytes begin with: their value, and how many they are.
+/// Parses the decimal digits at the start of eight bytes; returns their value and number.
 #[inline(always)]
 fn decimal(bytes: u64) -> (u64, usize) {
     let digits = bytes ^ (0x30 * ONES);
-    // What is no digit is above 9. A carry out of such a byte reaches only those behind it.
+    // Other bytes give values above 9. A carry out of such a byte affects only later ones.
     let others = (digits.wrapping_add(0x06 * ONES) | digits) & (0xf0 * ONES);
     let count = others.trailing_zeros() / 8;
-    // The digits move to the end; zeros come before them.
+    // Moves the digits to the end, with zeros before them.
     let digits = digits.unbounded_shl(64 - 8 * count);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
@@ -433,7 +437,7 @@ fn decimal(bytes: u64) -> (u64, usize) {
     (high.wrapping_add(low) >> 32, count as usize)
 }
 
-/// The hexadecimal digits that eight bytes begin with: their value, and how many they are.
+/// Parses the hexadecimal digits at the start of eight bytes; returns their value and number.
 #[inline(always)]
 fn hexadecimal(bytes: u64) -> (u64, usize) {
     // No sum below carries into the next byte.
@@ -454,7 +458,7 @@ fn hexadecimal(bytes: u64) -> (u64, usize) {
 mod tests {
     use super::*;
 
-    /// A row of these bytes, with enough behind it.
+    /// A row of these bytes.
     fn row(text: &str) -> Row<'_> {
         Row::new(text.as_bytes())
     }

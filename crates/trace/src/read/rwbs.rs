@@ -1,11 +1,11 @@
-//! The letters of Linux block tracing for what a request is: `R`, `WS`, `FWFS`, `DS`, …
+//! The letters with which Linux block tracing describes a request: `R`, `WS`, `FWFS`, `DS`, …
 
 use crate::Op;
 
 /// The operation of a request over `sectors`; `None` if it moves no data and flushes nothing.
 ///
-/// A leading `F` asks for a flush before the request; alone it *is* the flush. An `F` further
-/// back is FUA. Kernels before 2.6.37 say `B` (barrier) for both.
+/// A leading `F` is a flush before the request; alone it *is* the flush. A later `F` is FUA.
+/// Kernels before 2.6.37 use `B` (barrier) for both.
 pub(crate) fn op(letters: &[u8], sectors: u64) -> Option<Op> {
     if sectors == 0 {
         let flushes = letters.iter().any(|letter| matches!(letter, b'F' | b'B'));
@@ -24,12 +24,12 @@ pub(crate) fn op(letters: &[u8], sectors: u64) -> Option<Op> {
     }
 }
 
-/// Whether a word is made of such letters, in the order in which kernels put them.
+/// Whether a word consists of such letters, in the order used by kernels.
 pub(crate) fn is_word(letters: &[u8]) -> bool {
     let rest = letters.strip_prefix(b"F").unwrap_or(letters);
     let modifiers = match rest {
         [b'W', b'Z', more @ ..] | [b'D', b'E', more @ ..] => more,
-        // What is done to zones: reset (all), finish, open, close, append.
+        // Zone operations: reset (all), finish, open, close, append.
         [b'Z', b'R' | b'F' | b'O' | b'C' | b'A', more @ ..] => more,
         [b'R' | b'W' | b'D' | b'F' | b'N', more @ ..] => more,
         more => more,
@@ -41,7 +41,7 @@ pub(crate) fn is_word(letters: &[u8]) -> bool {
     says && modifiers.len() <= 4 && modifiers.iter().all(is_modifier)
 }
 
-/// The operation of a word alone, where the length of the request is not at hand: one with a place has some.
+/// The operation of a word without a known length, which is assumed to be positive.
 pub(crate) fn op_of(letters: &[u8]) -> Option<Op> {
     op(letters, 1).or_else(|| op(letters, 0))
 }

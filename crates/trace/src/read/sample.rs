@@ -1,4 +1,4 @@
-//! How a trace begins, and how well a format fits it.
+//! The beginning of a trace, and how well a format fits it.
 
 use super::{
     context::Context,
@@ -8,45 +8,47 @@ use super::{
 };
 use crate::Request;
 
-/// Decompressed bytes that are looked at.
+/// Number of decompressed bytes examined.
 pub(crate) const LOOKED_AT: usize = 64 << 10;
 
-/// Rows that are tried at most.
+/// Maximum number of rows examined.
 const ROWS: usize = 2_500;
 
-/// How a trace begins.
+/// The beginning of a trace.
 pub(crate) struct Sample<'a> {
     /// The first [`LOOKED_AT`] bytes, or the whole trace.
     pub(crate) bytes: &'a [u8],
-    /// Its lines, without a last one that is cut; none for binary traces.
+    /// Its lines, without an incomplete last one; empty for binary traces.
     pub(crate) lines: Vec<&'a [u8]>,
 }
 
-/// A format that fits.
+/// A matching format.
 pub(crate) struct Hit {
-    /// How sure it is: 100 for a magic number, 50 for "it could be".
+    /// Confidence: 100 for a magic number, 50 for "it may be".
     pub(crate) score: u8,
-    /// What it is recognised by; completes "guessed from …".
+    /// The evidence; completes "guessed from …".
     pub(crate) from: &'static str,
 }
 
-/// The rows of a sample, read as some format.
+/// The rows of a sample, parsed in some format.
 pub(crate) struct Rows {
     /// The requests read.
     pub(crate) requests: Vec<Request>,
-    /// How many lines were refused.
+    /// Number of refused lines.
     bad: usize,
-    /// The names of their volumes.
+    /// The names of the volumes.
     volumes: Vec<String>,
 }
 
 impl Rows {
-    /// True if the format reads nearly all of the sample: a bad line must not hide the format.
+    /// True if the format reads nearly all of the sample. A few invalid lines must not prevent
+    /// detection.
     pub(crate) fn fit(&self) -> bool {
         !self.requests.is_empty() && self.bad * 10 <= self.requests.len() && !self.misnamed()
     }
 
-    /// True if the names of the volumes are times or operations: the columns are others.
+    /// True if the names of the volumes are times or operations, so that the columns must have
+    /// other roles.
     fn misnamed(&self) -> bool {
         let is_time = |name: &str| name.contains('.') && name.parse::<f64>().is_ok();
         let is_op = |name: &str| name.starts_with(['R', 'W']) && rwbs::is_word(name.as_bytes());
@@ -56,7 +58,7 @@ impl Rows {
 }
 
 impl<'a> Sample<'a> {
-    /// Looks at the beginning of a trace.
+    /// Examines the beginning of a trace.
     pub(crate) fn new(bytes: &'a [u8]) -> Sample<'a> {
         let cut = bytes.len() > LOOKED_AT;
         let bytes = &bytes[..bytes.len().min(LOOKED_AT)];
@@ -75,7 +77,7 @@ impl<'a> Sample<'a> {
         Sample { bytes, lines }
     }
 
-    /// Reads the sample as `format`.
+    /// Parses the sample as `format`.
     pub(crate) fn rows<F: LineFormat>(&self, mut format: F) -> Rows {
         let mut cx = Context::default();
         let mut header = Header::default();
@@ -98,8 +100,8 @@ impl<'a> Sample<'a> {
         score: u8,
         from: &'static str,
     ) -> Option<Hit> {
-        // The last lines are rows even where a long preamble comes first; the very last may be
-        // cut by the end of a truncated trace.
+        // The last lines are rows even after a long preamble. The very last one may be incomplete
+        // in a truncated trace.
         let mut rows = self.lines.iter().rev().filter(|line| !line.is_empty()).take(2);
         let fits = rows.any(|row| width.contains(&columns(row, layout.separator).count()))
             && self.rows(Columns::new(layout.clone())).fit();
@@ -118,7 +120,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// True if nothing speaks against text: no control bytes but those of lines and columns.
+/// True if bytes may be text: no control bytes except those for lines and columns.
 fn is_text(bytes: &[u8]) -> bool {
     bytes.iter().all(|&b| b >= b' ' || matches!(b, b'\t' | b'\n' | b'\r' | 0x1b))
 }

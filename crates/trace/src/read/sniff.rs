@@ -1,8 +1,8 @@
-//! Which columns of a table are what, by their names and by a few rows: the description that a user would give
-//! as `columns:…`.
+//! Infers the roles of a table's columns from their names and a few rows. The result is the
+//! description that a user would give as `columns:…`.
 //!
-//! It is a guess, shown so that it can be corrected. Where a role has no column, or the operations make no sense,
-//! there is none.
+//! It is a guess, shown so that it can be corrected. If a role has no column, or the operations
+//! make no sense, there is no result.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,10 @@ use super::{
     units::TimeUnit,
 };
 
-/// Rows that are looked at.
+/// Number of rows examined.
 const ROWS: usize = 500;
 
-/// Separators, by the words of a description; of several that fit, the first.
+/// Separators with their names in descriptions; the first that fits is used.
 const SEPARATORS: [(&str, Separator); 5] = [
     ("comma", Separator::Byte(b',')),
     ("semicolon", Separator::Byte(b';')),
@@ -28,7 +28,7 @@ const SEPARATORS: [(&str, Separator); 5] = [
     ("blank", Separator::Blank),
 ];
 
-/// Names of columns, without blanks and in small letters; the likeliest first.
+/// Names of columns, without blanks and in lower case; the likeliest first.
 const TIME: &[&str] = &[
     "timestamp",
     "time",
@@ -126,7 +126,7 @@ const VOLUME: &[&str] = &[
     "asu",
 ];
 
-/// Units that may stand behind a name, and how a description spells them.
+/// Units that may follow a name, and their spelling in descriptions.
 const TIME_UNITS: &[(&str, &str)] = &[
     ("ps", "ps"),
     ("ns", "ns"),
@@ -135,7 +135,7 @@ const TIME_UNITS: &[(&str, &str)] = &[
     ("nanos", "ns"),
     ("nanoseconds", "ns"),
     ("us", "us"),
-    // The micro sign, and the Greek letter.
+    // The micro sign and the Greek letter.
     ("\u{b5}s", "us"),
     ("\u{3bc}s", "us"),
     ("usec", "us"),
@@ -167,31 +167,31 @@ const SIZE_UNITS: &[(&str, &str)] = &[
     ("lba", "sectors"),
 ];
 
-/// Which columns are what.
+/// The roles of the columns.
 pub(crate) struct Description {
-    /// What a user would give for `columns:…`.
+    /// The text for `columns:…`.
     pub(crate) text: String,
-    /// Whether the names give the units, of times and of offsets and sizes; else the values do.
+    /// Whether names, and not only values, give the units of times, and of offsets and sizes.
     pub(crate) tells_time: bool,
     pub(crate) tells_places: bool,
 }
 
-/// Columns that are known, but not what they count: a guess might be wrong by a power of ten.
+/// Columns whose units are unclear: a guess may be wrong by a power of ten.
 pub(crate) struct Unclear {
-    /// What is not clear.
+    /// What is unclear.
     pub(crate) what: String,
-    /// A description that makes it clear, to choose another one by; empty where none does.
+    /// An example of a description that resolves it; empty if none does.
     example: String,
-    /// What else may stand there; what to do where no description helps.
+    /// The alternatives to the example; without an example, the remedy.
     others: &'static str,
-    /// Whether its values cannot be read so: a format that can read them comes first.
+    /// Whether its values cannot be parsed. A format that can parse them has priority.
     pub(crate) unread: bool,
-    /// Whether two columns have one name: no format's rows do, whatever they look like.
+    /// Whether two columns have the same name, which no other format allows.
     pub(crate) twice: bool,
 }
 
 impl Unclear {
-    /// What to do.
+    /// The remedy.
     pub(crate) fn remedy(&self) -> String {
         match self.example.as_str() {
             "" => self.others.to_owned(),
@@ -199,7 +199,7 @@ impl Unclear {
         }
     }
 
-    /// A header over rows that have another number of fields.
+    /// The error for a header with another number of fields than the rows.
     fn unlike(names: usize, fields: usize) -> Self {
         Self {
             what: format!("its header names {names} columns, and its rows have {fields} fields"),
@@ -210,19 +210,19 @@ impl Unclear {
         }
     }
 
-    /// With a word before its description.
+    /// Adds a prefix to the description.
     fn after(self, words: &str) -> Self {
         let words = if self.example.is_empty() { "" } else { words };
         Self { example: format!("{words}{}", self.example), ..self }
     }
 }
 
-/// What the columns of a table mean.
+/// The result of the inference.
 type Told = Result<Option<Description>, Unclear>;
 
-/// The description of a text with a header line, if that names its columns.
+/// The description of a text whose header line names its columns.
 pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
-    // Tools say a word before they begin: the header is one of the first lines, all without numbers.
+    // Tools may print messages first: the header is one of the first lines without numbers.
     let plain = |line: &&[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
     let lines = sample.lines.iter().copied().enumerate().filter(|(_, line)| plain(line));
     let begins = lines.take(PREAMBLE + 1).take_while(|(_, line)| is_header(without_mark(line)));
@@ -232,7 +232,8 @@ pub(crate) fn text(sample: &Sample<'_>, time_unit: Option<TimeUnit>) -> Told {
     }))
 }
 
-/// The first of several readings that says something; if none does, what one could not read.
+/// The first of several readings that gives a result; if none does, the first that could not be
+/// parsed.
 fn first(all: impl Iterator<Item = Told>) -> Told {
     let mut unread = Ok(None);
     for told in all {
@@ -249,7 +250,7 @@ fn first(all: impl Iterator<Item = Told>) -> Told {
     unread
 }
 
-/// What is told, with a word before its description.
+/// Adds a prefix to the description.
 fn after(words: &str, told: Told) -> Told {
     match told {
         Ok(Some(found)) => {
@@ -260,15 +261,15 @@ fn after(words: &str, told: Told) -> Told {
     }
 }
 
-/// Lines that may come before a header.
+/// Maximum number of lines before a header.
 const PREAMBLE: usize = 4;
 
-/// A line without the byte order mark that a file may begin with.
+/// A line without a leading byte order mark.
 fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
-/// The description of what is under a header, which is the line at this place.
+/// The description of the rows under the header at line `at`.
 fn under(sample: &Sample<'_>, at: usize, header: &[u8], time_unit: Option<TimeUnit>) -> Told {
     let is_row = |line: &&&[u8]| !line.is_empty() && !line.ends_with(header);
     let lines = sample.lines[at + 1..].iter().filter(is_row).take(ROWS);
@@ -296,7 +297,7 @@ fn under(sample: &Sample<'_>, at: usize, header: &[u8], time_unit: Option<TimeUn
     }))
 }
 
-/// The names of a text's columns, where its first line is a header. Words of prose are none.
+/// The names of a text's columns, if its first line is a header and not prose.
 pub(crate) fn names(sample: &Sample<'_>) -> Option<Vec<String>> {
     let header = sample.first_line();
     let by_byte = SEPARATORS.iter().filter(|(_, separator)| *separator != Separator::Blank);
@@ -304,18 +305,19 @@ pub(crate) fn names(sample: &Sample<'_>) -> Option<Vec<String>> {
     split.max_by_key(Vec::len).filter(|names| names.len() >= 3 && is_header(header))
 }
 
-/// What is known of a table beside its names and rows.
+/// Facts about a table beyond its names and rows.
 #[derive(Default)]
 pub(crate) struct Known {
-    /// The unit of times, if the user says so.
+    /// The unit of times, if given by the user.
     pub(crate) time_unit: Option<TimeUnit>,
-    /// Columns that count bytes.
+    /// Columns in bytes.
     pub(crate) bytes: Vec<usize>,
-    /// It is in memory: operations may have numbers, or be left out.
+    /// Whether it is in memory. Then operations may be numbers, or missing.
     pub(crate) in_memory: bool,
 }
 
-/// The description of a table with these columns and rows; `units` are those of times that have one of their own.
+/// The description of a table with these columns and rows. `units` are those of times with their
+/// own unit.
 pub(crate) fn table(
     names: &[String],
     rows: &[Vec<String>],
@@ -325,7 +327,7 @@ pub(crate) fn table(
     let names = &names[..names.len().min(MOST_COLUMNS)];
     let columns: Vec<_> = names.iter().map(|name| Name::of(name)).collect();
     let mut taken = Vec::new();
-    // A tool that has one table for all events leaves the columns of others empty.
+    // A tool with one table for all events leaves the columns of other events empty.
     let is_filled = |at: &usize| {
         rows.is_empty()
             || rows.iter().any(|row| row.get(*at).is_some_and(|value| !value.is_empty()))
@@ -357,7 +359,7 @@ pub(crate) fn table(
     let told = op.map(|at| op_words(&columns[at], &values(at), known.in_memory));
     let words = match &told {
         Some(Ok(words)) => Some(words.as_str()),
-        // The example has words for write and read in the place of theirs.
+        // The example has placeholders for the words of write and read.
         Some(Err(_)) => Some(":WRITE/READ"),
         None if known.in_memory => None,
         None => return Ok(None),
@@ -393,7 +395,7 @@ pub(crate) fn table(
         let other = (0..names.len()).find(|other| *other != at && same(&at, other))?;
         Some((at, other))
     });
-    // What keeps the description from being one, whatever the unit of times.
+    // What prevents a description, whatever the unit of times.
     let unclear = |example: &str| {
         let (what, others, unread) = match (&told, unread) {
             (Some(Err(word)), _) => (
@@ -470,7 +472,7 @@ pub(crate) fn table(
         None => {
             found.tells_time = false;
             let given = || known.time_unit.map(|unit| unit.to_string());
-            // A clock that stands at 0 has no unit: generated tables have one.
+            // A clock that is always 0, as in generated tables, needs no unit.
             let stands = || times.iter().all(|time| time.bytes().all(|digit| digit == b'0'));
             let found = given().or_else(|| unit_of(&times).map(str::to_owned));
             let is_number = |time: &Cow<'_, str>| time.parse::<f64>().is_ok();
@@ -524,21 +526,21 @@ pub(crate) fn table(
     }
 }
 
-/// How numbers are written.
+/// The notation of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Marks {
-    /// With a decimal point or without, and no groups.
+    /// With or without a decimal point, without grouping.
     Plain,
-    /// With a decimal comma, and perhaps points between groups of three digits.
+    /// With a decimal comma, and possibly points between groups of three digits.
     Comma,
     /// With commas between groups of three digits.
     Grouped,
-    /// With commas that may be either.
+    /// With commas of either meaning.
     Either,
 }
 
 impl Marks {
-    /// Looks at times, and at offsets and sizes, which are whole.
+    /// Determines the notation from times, and from offsets and sizes, which are whole numbers.
     fn of(times: &[&str], places: &[&str]) -> Self {
         let of_times: Vec<Marks> = times.iter().filter_map(|time| Self::of_time(time)).collect();
         let grouped = places.iter().any(|place| place.contains(','));
@@ -547,7 +549,7 @@ impl Marks {
         found.unwrap_or(if grouped { Marks::Grouped } else { Marks::Plain })
     }
 
-    /// What the commas of a time say, if it has some.
+    /// The notation implied by the commas of a time, if it has some.
     fn of_time(time: &str) -> Option<Self> {
         let (whole, fraction) = time.rsplit_once(',')?;
         if dates::unix_ns(time.as_bytes()).is_some() {
@@ -562,7 +564,7 @@ impl Marks {
         })
     }
 
-    /// What says so in a description.
+    /// The key for a description.
     fn key(self) -> &'static str {
         match self {
             Marks::Plain => "",
@@ -571,7 +573,7 @@ impl Marks {
         }
     }
 
-    /// The values without groups, and with a decimal point.
+    /// The values without grouping and with a decimal point.
     fn plain<'a>(self, values: &[&'a str]) -> Vec<Cow<'a, str>> {
         let one = |value: &&'a str| match self {
             Marks::Plain => Cow::Borrowed(*value),
@@ -582,7 +584,7 @@ impl Marks {
     }
 }
 
-/// What a column is called in a description: by its name, or by its number where the name would be misread.
+/// A column in a description: by name, or by number if the name would be misread.
 fn reference(names: &[String], at: usize) -> String {
     let name = &names[at];
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ' ' | '(' | ')' | '-');
@@ -595,8 +597,9 @@ fn reference(names: &[String], at: usize) -> String {
     }
 }
 
-/// The words of a column's name: `IOSize(bytes)` is io, size, bytes. From the second number on they are the name
-/// itself, where a tool that has one table for all its events puts the event and a point before it.
+/// The words of a column's name: `IOSize(bytes)` is io, size, bytes. The name itself begins at the
+/// word with the given index, because tools with one table for all events prefix names with the
+/// event and a point.
 struct Name(Vec<String>, usize);
 
 impl Name {
@@ -625,7 +628,7 @@ impl Name {
         Self(words, own)
     }
 
-    /// Whether it is a known one, with or without one of these units behind it.
+    /// Whether it is a known name, with or without one of these units after it.
     fn is(&self, known: &str, units: &[(&'static str, &str)]) -> bool {
         [0, self.1].into_iter().any(|from| {
             let whole = self.0[from..].concat();
@@ -646,7 +649,7 @@ impl Name {
         has(TIMES) && !has(DURATIONS)
     }
 
-    /// The unit that its last words are: capitals part `KiB` in two.
+    /// The unit formed by its last words. Capitals split `KiB` in two.
     fn unit_at_end(&self, units: &[(&'static str, &str)]) -> Option<&'static str> {
         let ends = |words: usize| {
             let begins = self.0.len().checked_sub(words).filter(|begins| *begins > 0)?;
@@ -666,8 +669,9 @@ impl Name {
     }
 }
 
-/// Clocks that count from 1970 or 1601: their unit, how far they are in our years, and how long pauses between
-/// requests are on average at most. An uptime in a smaller unit comes as far, and pauses longer.
+/// Clocks that count from 1970 or 1601: their unit, their current range, and the maximum mean time
+/// between requests. An uptime in a smaller unit may reach that range, but with longer times
+/// between requests.
 const EPOCHS: [(&str, f64, f64, f64); 5] = [
     ("s", 1.1e9, 2.05e9, 10.0),
     ("ms", 1.1e12, 2.05e12, 1e3),
@@ -676,8 +680,8 @@ const EPOCHS: [(&str, f64, f64, f64); 5] = [
     ("ns", 1e18, 3e18, f64::INFINITY),
 ];
 
-/// The unit of times, where the values show it: dates and times of day have none, and a clock that counts from 1970 or 1601 is as
-/// far as it is today. Fractions are those of seconds.
+/// The unit of times, if the values determine it. Dates and times of day need none. A clock that
+/// counts from 1970 or 1601 has the current time. Fractions are those of seconds.
 fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     let Some(first) = values.first() else { return Some("") };
     if dates::unix_ns(first.as_bytes()).or_else(|| dates::of_day_ns(first.as_bytes())).is_some() {
@@ -696,10 +700,11 @@ fn unit_of(values: &[Cow<'_, str>]) -> Option<&'static str> {
     is_likely.then_some(*unit)
 }
 
-/// Of so many rows one may have no operation: a line under the table, a bad one.
+/// One of this many rows may lack an operation: a line under the table, or an invalid one.
 const BAD_ROWS: usize = 10;
 
-/// The words of the operations, where they do not spell themselves out; else one that is none.
+/// The words of the operations if they are not self-explanatory. Otherwise an error with a word
+/// that is none.
 fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, String> {
     let mut words: Vec<&str> = Vec::new();
     for value in values {
@@ -716,7 +721,7 @@ fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, Str
     if in_memory && name.0.concat() == "op" && words.iter().all(is_code) {
         return Ok(":1/0/2/3".to_owned());
     }
-    // Write and read, each in the letters of the trace.
+    // Words for write and read, in the trace's own case.
     let reads = name.0.contains(&"read".to_owned()) && !name.0.contains(&"write".to_owned());
     let pairs = [("1", "0"), ("true", "false"), ("2a", "28"), ("0x2a", "0x28")];
     let pair = pairs.into_iter().find(|(write, read)| {
@@ -732,36 +737,39 @@ fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, Str
     Ok(format!(":{}/{}", as_is(write), as_is(read)))
 }
 
-/// Offsets or sizes, and what is known of their unit.
+/// Offsets or sizes, and what is known about their unit.
 struct Place {
-    /// In hexadecimal digits without `0x`.
+    /// Whether they are hexadecimal without `0x`.
     is_hex: bool,
-    /// Most of the values are no numbers.
+    /// Whether most values are not numbers.
     is_unread: bool,
-    /// The unit that the column's name tells, or whoever has it in memory.
+    /// The unit given by the column's name, or by the caller for a table in memory.
     named: Option<&'static str>,
-    /// All are multiples of the smallest sector, or one is too large to count them.
+    /// Whether all are multiples of the smallest sector, or one is too large to be a number of
+    /// sectors.
     as_bytes: bool,
-    /// All are as many sectors as pages of 4 KiB have, and some less than a sector of bytes.
+    /// Whether all are multiples of the sectors in 4 KiB, and some are less than the bytes of a
+    /// sector.
     as_sectors: bool,
-    /// Its name counts blocks, which may be no sectors.
+    /// Whether its name refers to blocks, which may not be sectors.
     counts_blocks: bool,
-    /// All are multiples of a page of 4 KiB.
+    /// Whether all are multiples of 4 KiB.
     as_pages: bool,
-    /// Places within a page that sectors of these numbers have.
+    /// The positions within a page, if these numbers are sectors, as bits.
     within_page: u8,
 }
 
 impl Place {
     fn of(name: &Name, values: &[Cow<'_, str>], own: Option<&'static str>) -> Self {
-        // An exponent is a digit of hexadecimal numbers too, but these have others as well.
+        // An exponent is also a hexadecimal digit, but hexadecimal numbers have other such digits.
         let is_hex = values.iter().any(|value| {
             value.bytes().any(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_digit())
                 && !value.starts_with("0x")
                 && !value.starts_with("0X")
                 && fields::decimal(value.as_bytes()).is_none()
         });
-        // A wrong value is told where it is read; many are no numbers of this kind.
+        // A single invalid value is reported when it is read. Many mean that these are not such
+        // numbers.
         let filled = || values.iter().filter(|value| !value.is_empty());
         let number = |value: &Cow<'_, str>| {
             let field = Field::new(value.as_bytes(), 1, "place");
@@ -769,7 +777,7 @@ impl Place {
         };
         let mut numbers: Vec<u64> = filled().filter_map(number).collect();
         let is_unread = numbers.len() * 2 < filled().count();
-        // -1, the place of flushes.
+        // -1, the offset of flushes.
         numbers.retain(|number| *number != u64::MAX);
         let has = |words: &[&str]| name.0.iter().any(|word| words.contains(&word.as_str()));
         let counted = || has(&["lbn", "lsn", "blkno"]).then_some("sectors");
@@ -787,17 +795,17 @@ impl Place {
         }
     }
 
-    /// Whether whole pages are written to what would be odd places in pages if these were sectors.
+    /// Whether whole pages would be written to unaligned positions if these were sectors.
     fn may_be_pages(&self, length: &Self, units: Option<[&'static str; 2]>) -> bool {
         let is_mixed = self.counts_blocks && self.within_page.count_ones() > 1;
         is_mixed && length.as_pages && units == Some(["sectors", "bytes"])
     }
 
-    /// The units of offsets and sizes; none where they may be bytes or sectors.
+    /// The units of offsets and sizes; `None` if they may be bytes or sectors.
     fn units(from: &Self, length: &Self) -> Option<[&'static str; 2]> {
         let by_value = match (from.as_bytes, length.as_bytes) {
             (true, true) => Some(["bytes", "bytes"]),
-            // No block device is written in whole sectors from within one, but files are.
+            // Block devices are not written in whole sectors from within a sector, but files are.
             (false, true) if from.counts_blocks => Some(["sectors", "bytes"]),
             (false, false) if length.as_sectors => Some(["sectors", "sectors"]),
             _ => None,
@@ -805,7 +813,7 @@ impl Place {
         let unit = |place: &Self| if place.as_bytes { "bytes" } else { "sectors" };
         match (from.named, length.named) {
             (Some(from), Some(length)) => Some([from, length]),
-            // Who counts sectors in one column may count bytes in the other.
+            // A table with sectors in one column may have bytes in the other.
             (Some(from), None) if length.as_bytes || from == "sectors" => {
                 Some([from, unit(length)])
             }

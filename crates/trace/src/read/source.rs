@@ -1,9 +1,9 @@
-//! Requests of a source that is no file, read as those of one.
+//! Reads the requests of a source like those of a file.
 
 use super::{context::Context, decode::Decode};
 use crate::{Request, Source, TraceError};
 
-/// A source, with the numbers that its volumes have here.
+/// A source, with the indices of its volumes in this trace.
 pub(super) struct Requests<S> {
     source: S,
     volumes: Vec<u32>,

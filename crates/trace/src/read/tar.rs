@@ -1,19 +1,19 @@
-//! Archives of tar: Tencent's traces come as `.tgz`, Cambridge's as a tar of gzipped files.
+//! Tar archives: Tencent's traces come as `.tgz`, Cambridge's as a tar of gzipped files.
 
 use std::io::{self, Read};
 
 use super::unpack::{Archive, broken, cut};
 
-/// Bytes of a block: headers are one, contents are padded to whole ones.
+/// Bytes of a block. A header is one block; contents are padded to whole blocks.
 const BLOCK: usize = 512;
 
-/// Where a header says what it is, for the formats since POSIX 1988 (ustar, GNU, pax).
+/// Offset of the magic in a header, for formats since POSIX 1988 (ustar, GNU, pax).
 const MAGIC_AT: usize = 257;
 
-/// Where a header has the sum of its bytes, of which it counts its own as blanks.
+/// The checksum field of a header, which is summed as if it were blanks.
 const SUM: std::ops::Range<usize> = 148..156;
 
-/// Extended headers longer than this describe no size.
+/// Longer extended headers are not searched for a size.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The regular files of an archive.
@@ -25,10 +25,10 @@ pub(super) struct Tar<R> {
 }
 
 impl Tar<()> {
-    /// Whether a file that begins so is one.
+    /// Whether a file with this beginning is a tar archive.
     pub(super) fn begins(head: &[u8]) -> bool {
         let Some(header) = head.first_chunk::<BLOCK>() else { return false };
-        // Before POSIX nothing but the sum tells.
+        // Before POSIX only the checksum identifies a header.
         let sum: u64 = header.iter().map(|&byte| u64::from(byte)).sum();
         let own: u64 = header[SUM].iter().map(|&byte| u64::from(byte)).sum();
         let blanks = SUM.len() as u64 * u64::from(b' ');
@@ -48,13 +48,13 @@ impl<R: Read> Tar<R> {
         if skipped == bytes { Ok(()) } else { Err(ends_early()) }
     }
 
-    /// The next header; `None` at the end of the archive.
+    /// Reads the next header; `None` at the end of the archive.
     fn header(&mut self) -> io::Result<Option<[u8; BLOCK]>> {
         let mut header = [0; BLOCK];
         let mut read = 0;
         while read < BLOCK {
             match self.source.read(&mut header[read..]) {
-                // Some writers leave out the blocks of zeros at the end.
+                // Some writers omit the blocks of zeros at the end.
                 Ok(0) if read == 0 => return Ok(None),
                 Ok(0) => return Err(ends_early()),
                 Ok(n) => read += n,
@@ -63,7 +63,7 @@ impl<R: Read> Tar<R> {
             }
         }
         if header.iter().all(|&byte| byte == 0) {
-            // What follows is padding; reading it finds out whether the archive is whole.
+            // Padding follows. Reading it verifies that the archive is complete.
             io::copy(&mut self.source, &mut io::sink())?;
             return Ok(None);
         }
@@ -79,7 +79,7 @@ impl<R: Read + Send> Archive for Tar<R> {
             (self.left, self.padding) = (0, 0);
             let Some(header) = self.header()? else { return Ok(None) };
             let own = size(&header[124..136])?;
-            // An extended header tells a size that the header of its file has no room for.
+            // An extended header gives a size that does not fit the header of its file.
             let size = match header[156] {
                 b'0' | 0 => extended.take().unwrap_or(own),
                 _ => own,
@@ -87,7 +87,7 @@ impl<R: Read + Send> Archive for Tar<R> {
             self.left = size;
             self.padding = size.next_multiple_of(BLOCK as u64) - size;
             match header[156] {
-                // '0' or NUL is a regular file; all else describes files or has no content.
+                // '0' or NUL is a regular file. Others describe files or have no content.
                 b'0' | 0 => {
                     let name = header[..100].split(|&b| b == 0).next().unwrap_or_default();
                     return Ok(Some(String::from_utf8_lossy(name).into_owned()));
@@ -128,7 +128,7 @@ fn size_of_record(record: &[u8]) -> Option<u64> {
     (size < 1 << 60).then_some(size)
 }
 
-/// A number of octal digits, with blanks and NULs around.
+/// Parses an octal number, with blanks and NULs around it.
 fn octal(field: &[u8]) -> Option<u64> {
     let text = field.split(|&b| b == 0).next().unwrap_or_default().trim_ascii();
     match std::str::from_utf8(text).ok()? {
@@ -137,7 +137,7 @@ fn octal(field: &[u8]) -> Option<u64> {
     }
 }
 
-/// A size in octal digits or, for large files, in binary with the highest bit set.
+/// Parses a size, octal or, for large files, binary with the highest bit set.
 fn size(field: &[u8]) -> io::Result<u64> {
     let size = if field[0] & 0x80 != 0 {
         field[1..].iter().try_fold(0_u64, |size, &b| Some(size.checked_mul(256)? + u64::from(b)))

@@ -22,7 +22,7 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// All of them, with the names they are chosen by.
+    /// All units with their names.
     const NAMES: [(&'static str, TimeUnit); 6] = [
         ("ps", TimeUnit::Picoseconds),
         ("ns", TimeUnit::Nanoseconds),
@@ -32,7 +32,7 @@ impl TimeUnit {
         ("s", TimeUnit::Seconds),
     ];
 
-    /// Picoseconds in one unit: small enough for every unit to be a whole number.
+    /// Picoseconds in one unit, which is a whole number for every unit.
     #[inline]
     pub(crate) fn picoseconds(self) -> u64 {
         match self {
@@ -45,7 +45,7 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one unit, where they are whole.
+    /// Nanoseconds in one unit, if that is a whole number.
     #[inline]
     pub(crate) fn nanoseconds(self) -> Option<u64> {
         match self {
@@ -54,7 +54,7 @@ impl TimeUnit {
         }
     }
 
-    /// How many decimals of one unit are whole nanoseconds.
+    /// Number of decimals of one unit down to whole nanoseconds.
     #[inline]
     pub(crate) fn decimals(self) -> usize {
         match self {

@@ -1,5 +1,4 @@
-//! What a file holds once all that it was packed in is undone: compressions and archives, in any order, one
-//! within the other.
+//! Unpacks a file: removes compression and archives, in any order and nesting.
 
 use std::{
     fmt,
@@ -11,10 +10,10 @@ use std::{
 use super::{ahead::Ahead, compress::Compression, tar::Tar, zip::Zip};
 use crate::{Place, TraceError};
 
-/// Bytes that decide what something is packed in: a header of tar.
+/// Number of bytes that determine the packing: a tar header.
 const HEAD: usize = 512;
 
-/// How many wrappings may be around a trace; a file that holds itself has no end of them.
+/// Maximum nesting, because a file may contain itself.
 const DEEPEST: usize = 8;
 
 type Bytes = Box<dyn Read + Send>;
@@ -25,7 +24,7 @@ pub(super) struct Unpacked {
     pub(super) passed: Passed,
 }
 
-/// Names of the files in archives that were passed over, as far as they were met.
+/// Names of the skipped files in archives, as far as they were read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passed(Arc<Mutex<Vec<String>>>);
 
@@ -40,7 +39,7 @@ impl Passed {
     }
 }
 
-/// Undoes all wrappings of `raw`, in a thread that works ahead of whoever reads.
+/// Unpacks `raw` in a thread that reads ahead.
 pub(super) fn unpacked(raw: impl Read + Send + 'static) -> io::Result<Unpacked> {
     let passed = Passed::default();
     let (is_packed, bytes) = opened(Box::new(Marked(raw)), 0, &passed)?;
@@ -48,7 +47,7 @@ pub(super) fn unpacked(raw: impl Read + Send + 'static) -> io::Result<Unpacked> 
     Ok(Unpacked { bytes, passed })
 }
 
-/// Whether `source` is packed, and what it holds.
+/// Unpacks `source` by one step. Returns whether it was packed, and its content.
 fn opened(source: Bytes, depth: usize, passed: &Passed) -> io::Result<(bool, Bytes)> {
     let whole = Peeked::new(source);
     let compression = Compression::of(&whole.head);
@@ -70,23 +69,24 @@ fn opened(source: Bytes, depth: usize, passed: &Passed) -> io::Result<(bool, Byt
     Ok((true, bytes))
 }
 
-/// Files in one file.
+/// An archive of files.
 pub(super) trait Archive: Send {
-    /// Goes on to the next file, behind all of the current one: its name, or `None` at the end.
+    /// Continues with the next file, after all of the current one. Returns its name, or `None` at
+    /// the end.
     fn next(&mut self) -> io::Result<Option<String>>;
 
-    /// Reads on in the current file; 0 at its end.
+    /// Reads from the current file; 0 at its end.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize>;
 }
 
-/// The files of an archive, unpacked, one after the other. A line end is put between two texts if the first
-/// lacks one.
+/// The unpacked files of an archive, one after the other. A line end is inserted between two texts
+/// if the first lacks one.
 struct Members<A> {
     archive: Arc<Mutex<A>>,
     current: Option<Bytes>,
     depth: usize,
     passed: Passed,
-    /// The byte delivered last, if it was one of a text.
+    /// The last byte delivered, if it belonged to a text.
     last: u8,
     ended: bool,
 }
@@ -129,7 +129,8 @@ impl<A: Archive + 'static> Read for Members<A> {
     }
 }
 
-/// Whether a file of an archive stands beside the traces: its description, its checksums, what systems add.
+/// Whether a file of an archive is not a trace: a description, checksums, or metadata added by
+/// systems.
 fn is_no_trace(name: &str) -> bool {
     let base = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let begins = [
@@ -166,7 +167,7 @@ fn locked<A>(archive: &Mutex<A>) -> io::Result<std::sync::MutexGuard<'_, A>> {
     archive.lock().map_err(|_| io::Error::other("the archive's reader panicked"))
 }
 
-/// A stream whose first bytes were looked at, and what came after them if that was an error.
+/// A stream whose first bytes were examined, and an error after them if there was one.
 pub(super) struct Peeked {
     head: Vec<u8>,
     at: usize,
@@ -196,7 +197,7 @@ impl Read for Peeked {
     }
 }
 
-/// A packing that cannot be undone, in words for people.
+/// A failure to unpack, with its remedy.
 #[derive(Debug)]
 struct Broken {
     what: String,
@@ -211,22 +212,22 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// The error of a packing that cannot be undone.
+/// The error for a failure to unpack.
 pub(super) fn broken(what: impl Into<String>, remedy: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, Broken { what: what.into(), remedy })
 }
 
-/// The error of a stream or an archive, by its name, that ends early.
+/// The error for a truncated stream or archive with this name.
 pub(super) fn cut(what: impl fmt::Display) -> io::Error {
     broken(format!("the {what} ends early"), "the file is truncated, fetch it again")
 }
 
-/// Whether an error was reported already: by the system, or by a packing further out.
+/// Whether an error was already reported, by the system or by an outer packing.
 pub(super) fn is_told(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<System>() || inner.is::<Broken>())
 }
 
-/// The error of a read: the system's, or the packing's.
+/// The error of a read: the system's, or that of the packing.
 pub(super) fn explain(path: &Path, error: io::Error) -> TraceError {
     let path = path.to_owned();
     let error = match error.downcast::<System>() {
@@ -241,7 +242,7 @@ pub(super) fn explain(path: &Path, error: io::Error) -> TraceError {
     }
 }
 
-/// An error of the operating system, marked so that it is not taken for a damaged stream.
+/// An error of the operating system, marked to distinguish it from a damaged stream.
 #[derive(Debug)]
 struct System(io::Error);
 
@@ -253,13 +254,13 @@ impl fmt::Display for System {
 
 impl std::error::Error for System {}
 
-/// Marks the errors of the reader inside.
+/// Marks the errors of the inner reader.
 struct Marked<R>(R);
 
 impl<R: Read> Read for Marked<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.0.read(into).map_err(|error| match error.kind() {
-            // The standard library retries this kind by looking at it.
+            // The standard library retries this kind and must see it unchanged.
             io::ErrorKind::Interrupted => error,
             kind => io::Error::new(kind, System(error)),
         })

@@ -2,30 +2,31 @@
 
 use rustc_hash::FxHashMap;
 
-/// Slots of the cache before the table; a power of two, and more than most traces have volumes.
+/// Slots of the cache in front of the table; a power of two, and more than most traces have
+/// volumes.
 const SLOTS: usize = 1024;
 
-/// The names met so far, and the index of each.
+/// The names so far, and the index of each.
 ///
-/// Rows of many volumes may be mixed, and each needs its index: a direct-mapped cache finds most
-/// of them by one comparison, of short names without looking at them elsewhere.
+/// Rows of many volumes may be interleaved, and each needs its index. A direct-mapped cache finds
+/// most of them with one comparison, for short names without another memory access.
 #[derive(Debug)]
 pub(crate) struct Volumes {
     names: Vec<String>,
     keys: Vec<Box<[u8]>>,
     by_key: FxHashMap<Box<[u8]>, u32>,
-    /// Bytes of each, as far as the trace says.
+    /// Size of each in bytes, if the trace gives it.
     bytes: Vec<Option<u64>>,
-    /// The volume last met in each slot.
+    /// The last volume of each slot.
     slots: Box<[Slot; SLOTS]>,
 }
 
-/// A volume that was met.
+/// A cached volume.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The last eight bytes of its key, or all.
+    /// The last eight bytes of its key, or the whole key.
     tail: u64,
-    /// Bytes of its key; none has as many as an unused slot.
+    /// Length of its key; an unused slot has an impossible one.
     length: usize,
     index: u32,
 }
@@ -43,7 +44,7 @@ impl Default for Volumes {
 }
 
 impl Volumes {
-    /// The index of the volume that the trace's bytes `key` stand for; `name` spells it for people.
+    /// The index of the volume with the key `key` in the trace. `name` formats its name.
     #[inline]
     pub(crate) fn index(&mut self, key: &[u8], name: impl FnOnce(&[u8]) -> String) -> u32 {
         let tail = tail(key);
@@ -56,19 +57,19 @@ impl Volumes {
         self.look_up(key, slot, name)
     }
 
-    /// As [`Volumes::index`], for a key that is its own name.
+    /// [`Volumes::index`] for a key that is its own name.
     #[inline]
     pub(crate) fn named(&mut self, key: &[u8]) -> u32 {
         self.index(key, |key| String::from_utf8_lossy(key).into_owned())
     }
 
-    /// As [`Volumes::index`], for binary traces: a number, and how to spell it.
+    /// [`Volumes::index`] for binary traces, with a number and its formatter.
     #[inline]
     pub(crate) fn numbered(&mut self, number: u32, name: impl FnOnce(u32) -> String) -> u32 {
         self.index(&number.to_le_bytes(), |_| name(number))
     }
 
-    /// The trace says how large a volume is; of several sizes the largest counts.
+    /// Records the size of a volume as given by the trace. Of several sizes the largest counts.
     pub(crate) fn record_size(&mut self, index: u32, bytes: u64) {
         let index = index as usize;
         if self.bytes.len() <= index {
@@ -77,7 +78,7 @@ impl Volumes {
         self.bytes[index] = self.bytes[index].max(Some(bytes));
     }
 
-    /// Bytes of a volume, where the trace says so.
+    /// The size of a volume in bytes, if the trace gives it.
     pub(crate) fn bytes(&self, index: u32) -> Option<u64> {
         self.bytes.get(index as usize).copied().flatten()
     }
@@ -111,7 +112,7 @@ fn tail(key: &[u8]) -> u64 {
         return u64::from_le_bytes(*tail);
     }
     match (key.first_chunk::<4>(), key.last_chunk::<4>()) {
-        // The two overlap, but no two keys of one length are alike in both and differ.
+        // The two overlap, but keys of the same length that are equal in both are equal.
         (Some(first), Some(last)) => {
             u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
         }
@@ -119,7 +120,7 @@ fn tail(key: &[u8]) -> u64 {
     }
 }
 
-/// The slot of a key: its last bytes distinguish names that differ in a number.
+/// The slot of a key. Its last bytes distinguish names that differ in a number.
 #[inline]
 fn place(tail: u64) -> usize {
     (tail.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize

@@ -1,4 +1,4 @@
-//! Zip archives, read from the front to the back as they come, from a pipe too.
+//! Zip archives, read sequentially, so that pipes work too.
 
 use std::io::{self, Read};
 
@@ -9,18 +9,18 @@ use super::unpack::{Archive, broken, cut};
 /// Bytes read at a time.
 const PIECE: usize = 64 << 10;
 
-/// What a file's header begins with.
+/// Magic number of a file's header.
 const FILE: [u8; 4] = *b"PK\x03\x04";
-/// What the directory behind all files begins with, or the end of an archive without files.
+/// Magic numbers of the directory after all files, and of the end of an archive without files.
 const ENDS: [[u8; 4]; 4] = [*b"PK\x01\x02", *b"PK\x05\x06", *b"PK\x06\x06", *b"PK\x06\x08"];
-/// What the sizes behind a file may begin with.
+/// Magic number that may precede the sizes after a file.
 const DESCRIPTOR: [u8; 4] = *b"PK\x07\x08";
 
-/// Flags of a header: encrypted, and sizes that follow the file.
+/// Flags of a header: encrypted, and sizes after the file.
 const ENCRYPTED: u16 = 1;
 const SIZES_FOLLOW: u16 = 8;
 
-/// Sizes that stand in the header's extra field instead.
+/// Marks a size that is in the header's extra field.
 const ELSEWHERE: u32 = u32::MAX;
 
 const DAMAGED: &str = "fetch the file again, or compare its checksum with its source's";
@@ -39,19 +39,19 @@ struct File {
     name: String,
     data: Data,
     crc: Crc,
-    /// The sum in the header; none if it follows.
+    /// The checksum in the header; `None` if it follows the file.
     sum: Option<u32>,
     is_large: bool,
 }
 
 enum Data {
-    /// As many bytes as they are.
+    /// The number of bytes left.
     Stored(u64),
     Deflated(Box<Decompress>),
 }
 
 impl Zip<()> {
-    /// Whether a file that begins so is one.
+    /// Whether a file with this beginning is a zip archive.
     pub(super) fn begins(head: &[u8]) -> bool {
         head.starts_with(&FILE) || head.starts_with(&ENDS[1])
     }
@@ -62,7 +62,7 @@ impl<R: Read> Zip<R> {
         Zip { source, buffer: vec![0; PIECE], start: 0, end: 0, current: None }
     }
 
-    /// Reads until this many bytes are at hand; false where the archive ends before.
+    /// Buffers this many bytes; false if the archive ends before.
     fn has(&mut self, bytes: usize) -> io::Result<bool> {
         while self.end - self.start < bytes {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -77,7 +77,7 @@ impl<R: Read> Zip<R> {
         Ok(true)
     }
 
-    /// Takes this many bytes; all in one piece.
+    /// Takes this many bytes.
     fn take<const BYTES: usize>(&mut self) -> io::Result<[u8; BYTES]> {
         if !self.has(BYTES)? {
             return Err(cut("zip archive"));
@@ -92,7 +92,7 @@ impl<R: Read> Zip<R> {
         (0..bytes).map(|_| self.take::<1>().map(|[byte]| byte)).collect()
     }
 
-    /// Reads the header of a file, behind its first four bytes.
+    /// Reads the header of a file after its magic number.
     fn header(&mut self) -> io::Result<File> {
         let header: [u8; 26] = self.take()?;
         let half = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
@@ -104,7 +104,7 @@ impl<R: Read> Zip<R> {
         let extra = self.take_all(usize::from(half(24)))?;
         let large = large_sizes(&extra);
         let packed = match (packed, large) {
-            // The size of the whole comes first, where that too stands elsewhere.
+            // The unpacked size precedes the packed one, if it is also in the extra field.
             (ELSEWHERE, Some(sizes)) => sizes[usize::from(whole == ELSEWHERE)],
             (packed, _) => u64::from(packed),
         };
@@ -130,7 +130,7 @@ impl<R: Read> Zip<R> {
         Ok(File { name, data, crc: Crc::new(), sum, is_large: large.is_some() })
     }
 
-    /// Checks the file that has been read to its end, and takes what follows it.
+    /// Checks a file that has been read to its end, and consumes the sizes after it.
     fn finish(&mut self, file: &File) -> io::Result<()> {
         let sum = match file.sum {
             Some(sum) => sum,
@@ -154,7 +154,7 @@ impl<R: Read> Zip<R> {
     }
 }
 
-/// The sizes of a file, whole and packed, in the extra field of its header.
+/// The unpacked and the packed size of a file in the extra field of its header.
 fn large_sizes(extra: &[u8]) -> Option<[u64; 2]> {
     let mut rest = extra;
     while let [a, b, c, d, more @ ..] = rest {

@@ -1,31 +1,31 @@
-//! Where requests begin relative to 4 KiB, and what would mend it.
+//! Alignment of requests to 4 KiB, and the remedy for misalignment.
 
 use crate::transform::ShiftBy;
 
 const SECTOR: u64 = 512;
 const SECTORS: usize = 8;
 
-/// A share of the misaligned requests below which a shift would do more harm than good.
+/// Minimum share of the misaligned requests for which a shift is useful.
 const WORTH_SHIFTING: f64 = 0.5;
 
-/// Counts the requests beginning at each sector of a 4 KiB page.
+/// Counts the requests that begin at each sector of a 4 KiB page.
 #[derive(Default)]
 pub(super) struct Alignment {
     at_sector: [u64; SECTORS],
     requests: u64,
 }
 
-/// How the requests of a trace are aligned; shares are of the reads, writes and trims.
+/// Alignment of a trace's requests. Shares are of the reads, writes and trims.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct AlignmentStats {
     /// Share of requests that begin at a multiple of 4 KiB.
     pub aligned_share: Option<f64>,
-    /// The most common other place to begin at, in sectors of 512 bytes from a multiple of 4 KiB.
+    /// The most common misaligned start, in sectors of 512 bytes from a multiple of 4 KiB.
     pub common_sector: Option<u32>,
     /// Share of requests that begin there.
     pub common_share: Option<f64>,
-    /// What to do about it, when most requests are misaligned in the same way.
+    /// The remedy, if most requests are misaligned by the same amount.
     pub hint: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Alignment {
             return AlignmentStats::default();
         }
         let share = |count: u64| count as f64 / self.requests as f64;
-        // The first of equals, so that reports do not depend on the order of iteration.
+        // The first of equals, so that reports do not depend on iteration order.
         let common = (1..SECTORS).rev().max_by_key(|&sector| self.at_sector[sector]).unwrap_or(1);
         let count = self.at_sector[common];
         let hint = (share(count) >= WORTH_SHIFTING).then(|| {

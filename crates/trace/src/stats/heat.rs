@@ -1,18 +1,18 @@
-//! How often each page was written.
+//! Write counts of pages.
 
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Pages of a chunk of counters, which is one cache line.
+/// Pages in a chunk of counters, which is one cache line.
 const CHUNK_BITS: u32 = 4;
 type Counters = [u32; 1 << CHUNK_BITS];
 
-/// Sparse counters: 6 bytes a page where a trace is dense, about 100 for a page that is alone.
+/// Sparse counters: 6 bytes a page in dense parts of a trace, about 100 for an isolated page.
 #[derive(Default)]
 pub(super) struct Heat {
     slots: FxHashMap<(u32, u64), usize>,
     counters: Vec<Counters>,
-    /// The last chunk looked up; neighbours come together.
+    /// The last chunk accessed, because neighbours are often accessed together.
     recent: Option<((u32, u64), usize)>,
     pub page_writes: u64,
     pub distinct: u64,
@@ -38,9 +38,9 @@ impl Heat {
         *counter = counter.saturating_add(1);
     }
 
-    /// Share of the page writes that went to the most written `share` of the written pages.
+    /// Shares of the page writes that went to the most written `shares` of the written pages.
     pub fn top_shares<const N: usize>(&self, shares: [f64; N]) -> Option<[f64; N]> {
-        // Pages by their number of writes: far fewer entries than pages.
+        // Pages by their number of writes, which has far fewer entries than pages.
         let mut histogram: BTreeMap<u32, u64> = BTreeMap::new();
         for &count in self.counters.iter().flatten().filter(|count| **count > 0) {
             *histogram.entry(count).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Statistics of a trace, gathered as it streams past.
+//! Statistics of a trace, collected in a stream.
 
 mod alignment;
 mod heat;
@@ -14,7 +14,7 @@ use alignment::Alignment;
 use heat::Heat;
 use sizes::Sizes;
 
-/// Gathers a [`TraceReport`]; memory grows with the pages written, not with the trace.
+/// Collects a [`TraceReport`]. Memory grows with the pages written, not with the trace.
 pub struct TraceStats {
     page_bytes: u64,
     ops: [Tally; 4],
@@ -41,7 +41,7 @@ struct Times {
 }
 
 impl TraceStats {
-    /// Nothing seen so far; pages are counted in units of `page_bytes`, usually 4096.
+    /// Empty statistics with pages of `page_bytes`, usually 4096.
     ///
     /// # Panics
     /// If `page_bytes` is 0.
@@ -60,7 +60,7 @@ impl TraceStats {
         }
     }
 
-    /// The report of everything `source` delivers.
+    /// The report of a whole source.
     ///
     /// # Errors
     /// Those of the source and of [`Self::add`].
@@ -81,7 +81,7 @@ impl TraceStats {
     /// Counts a request.
     ///
     /// # Errors
-    /// [`TraceError::Request`] for requests larger than any device takes.
+    /// [`TraceError::Request`] for requests larger than any device accepts.
     pub fn add(&mut self, request: &Request) -> Result<(), TraceError> {
         let pages = touched(request, self.page_bytes)?;
         let tally = &mut self.ops[request.op as usize];
@@ -123,13 +123,13 @@ impl TraceStats {
         match request.op {
             Op::Read => volume.bytes_read += request.len,
             Op::Write => volume.bytes_written += request.len,
-            // A trim may name more than there is: it says nothing about the size.
+            // A trim may exceed the device, so it does not show the size.
             Op::Trim | Op::Flush => return,
         }
         volume.end_bytes = volume.end_bytes.max(request.offset.saturating_add(request.len));
     }
 
-    /// The figures so far; `volumes` are the names, as [`Source::volumes`] gives them.
+    /// The figures so far. `volumes` are the names from [`Source::volumes`].
     #[must_use]
     pub fn report(&self, volumes: &[String]) -> TraceReport {
         let [reads, writes, trims, flushes] =

@@ -1,13 +1,13 @@
-//! What `trace info` prints.
+//! The figures of `trace info`.
 
 use super::{alignment::AlignmentStats, sizes::SizeStats};
 
-/// One trace in figures. Shares are fractions of 1; they, factors and means are absent where there
-/// is nothing to divide by.
+/// The figures of a trace. Shares are fractions of 1. Shares, factors and means are absent if the
+/// divisor is 0.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TraceReport {
-    /// Bytes of a page, in which the figures about pages are counted.
+    /// Bytes of a page, the unit of all figures about pages.
     pub page_bytes: u64,
     /// Read requests.
     pub reads: u64,
@@ -23,7 +23,7 @@ pub struct TraceReport {
     pub bytes_written: u64,
     /// Bytes trimmed.
     pub bytes_trimmed: u64,
-    /// Pages written, each as often as a request touched it.
+    /// Pages written, counting each page once for every request.
     pub page_writes: u64,
     /// Distinct pages written.
     pub pages_written: u64,
@@ -57,7 +57,7 @@ pub struct TraceReport {
     pub volumes: Vec<VolumeStats>,
 }
 
-/// What happened on one volume.
+/// The figures of one volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct VolumeStats {
@@ -69,6 +69,6 @@ pub struct VolumeStats {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
-    /// First byte past everything read or written: a lower bound of its size.
+    /// First byte beyond everything read or written: a lower bound of its size.
     pub end_bytes: u64,
 }

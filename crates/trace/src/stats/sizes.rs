@@ -2,14 +2,14 @@
 
 use hdrhistogram::Histogram;
 
-/// Above this sizes are counted as this: 4 GiB, which no read or write exceeds.
+/// Sizes above this are counted as this: 4 GiB, which no read or write exceeds.
 const LARGEST: u64 = 4 << 30;
 
-/// Sizes of the requests of one kind, in fixed memory; exact for multiples of 512 up to 512 KiB and
-/// within 0.1 % above.
+/// Sizes of the requests of one kind, in constant memory; exact for multiples of 512 up to 512 KiB
+/// and within 0.1 % above.
 pub(super) struct Sizes(Histogram<u64>);
 
-/// Sizes in bytes. Quantiles are those of the nearest rank.
+/// Sizes in bytes. Quantiles use the nearest rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SizeStats {
@@ -29,7 +29,7 @@ pub struct SizeStats {
 
 impl Sizes {
     pub fn new() -> Self {
-        // Constant bounds within what the histogram allows.
+        // Constant bounds that the histogram accepts.
         Sizes(Histogram::new_with_bounds(1, LARGEST, 3).expect("bounds that are allowed"))
     }
 
@@ -37,10 +37,10 @@ impl Sizes {
         self.0.saturating_record(bytes);
     }
 
-    /// `total` is the sum of all sizes, which the histogram only knows roughly.
+    /// `total` is the sum of all sizes, which the histogram knows only approximately.
     pub fn stats(&self, total: u64) -> Option<SizeStats> {
         let histogram = &self.0;
-        // Buckets answer with their upper end, but sizes are round numbers: the lower end is one.
+        // Buckets return their upper end. Sizes are round numbers, which are at the lower end.
         let quantile = |q| histogram.lowest_equivalent(histogram.value_at_quantile(q));
         (!histogram.is_empty()).then(|| SizeStats {
             mean: total as f64 / histogram.len() as f64,

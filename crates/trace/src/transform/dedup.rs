@@ -1,4 +1,4 @@
-//! Collapses requests that were recorded several times.
+//! Removes requests that were recorded several times.
 
 use super::retain::retain_batch;
 use crate::{Contents, Op, Request, Source, TraceError};
@@ -10,8 +10,8 @@ type Key = (u32, Op, u64, u64);
 /// Drops a request equal in volume, operation, offset and length to one delivered within a window.
 ///
 /// Recorders that hook several layers, or log both queueing and dispatch, list one request several
-/// times. The window counts from the request that was kept, so a page rewritten for ever at short
-/// intervals does not vanish altogether. Memory is that of the requests within a window.
+/// times. The window counts from the request that was kept, so that a page rewritten repeatedly at
+/// short intervals does not vanish completely. Memory is that of the requests within a window.
 pub struct Dedup<S> {
     source: S,
     recent: Recent,
@@ -48,13 +48,13 @@ impl Recent {
 }
 
 impl<S: Source> Dedup<S> {
-    /// Collapses duplicates within `window_ns` nanoseconds.
+    /// Drops duplicates within `window_ns` nanoseconds.
     pub fn new(source: S, window_ns: u64) -> Self {
         let recent = Recent { window_ns, kept: FxHashMap::default(), order: VecDeque::new() };
         Dedup { source, recent, dropped: 0, contents: Contents::default() }
     }
 
-    /// Requests dropped so far.
+    /// Number of requests dropped so far.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped

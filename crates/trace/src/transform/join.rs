@@ -1,24 +1,24 @@
-//! Lays several volumes one after another on a single one.
+//! Places several volumes one after another on a single one.
 
 use crate::{Contents, Op, Request, Source, TraceError};
 
-/// Puts all volumes on one, each from the end of the one before it.
+/// Joins all volumes into one, each beginning at the end of the one before it.
 ///
-/// Sizes must be known beforehand, for instance from
-/// [`VolumeStats::end_bytes`](crate::stats::VolumeStats::end_bytes). To map a footprint densely
-/// this is not needed: [`Footprint`](super::Footprint) keeps volumes apart by itself.
+/// Sizes must be known in advance, for example from
+/// [`VolumeStats::end_bytes`](crate::stats::VolumeStats::end_bytes). Mapping a footprint densely
+/// does not need this, because [`Footprint`](super::Footprint) keeps volumes apart by itself.
 pub struct JoinVolumes<S> {
     source: S,
-    /// First byte of each volume, and after them the end of the last.
+    /// First byte of each volume, then the end of the last.
     starts: Vec<u64>,
     name: [String; 1],
 }
 
 impl<S: Source> JoinVolumes<S> {
-    /// Joins the volumes of `source`, whose sizes in bytes are given in the order of their indices.
+    /// Joins the volumes of `source`, whose sizes in bytes are given by index.
     ///
     /// # Errors
-    /// [`TraceError::Usage`] when they do not fit into 2^64 bytes.
+    /// [`TraceError::Usage`] if they exceed 2^64 bytes.
     pub fn new(source: S, sizes: &[u64]) -> Result<Self, TraceError> {
         let mut starts = vec![0u64];
         for &size in sizes {
@@ -33,7 +33,7 @@ impl<S: Source> JoinVolumes<S> {
         Ok(JoinVolumes { source, starts, name: ["joined".into()] })
     }
 
-    /// Bytes of all volumes together.
+    /// Bytes of all volumes.
     #[must_use]
     pub fn len_bytes(&self) -> u64 {
         self.starts[self.starts.len() - 1]

@@ -2,11 +2,11 @@
 
 use crate::{Contents, Request, Source, TraceError};
 
-/// Delivers the first requests only.
+/// Delivers only the first requests.
 pub struct Limit<S> {
     source: S,
     left: u64,
-    /// The last batch came from the source.
+    /// Whether the last batch came from the source.
     asked: bool,
 }
 

@@ -1,9 +1,10 @@
-//! Transformations: sources around sources.
+//! Transformations: sources that wrap sources.
 //!
-//! Each streams, and keeps no more than its window. They compose in any order, but mind what each
-//! sees: `Rebase` after `SelectVolumes` starts at the first request of the chosen volume.
+//! Each is a stream that stores no more than its window. They compose in any order, but each sees
+//! the output of the one inside it: `Rebase` after `SelectVolumes` starts at the first request of
+//! the chosen volume.
 //!
-//! All but [`SortWindow`] and [`Footprint`] pass on what requests wrote and read.
+//! All but [`SortWindow`] and [`Footprint`] pass on the data of requests.
 
 mod dedup;
 mod footprint;

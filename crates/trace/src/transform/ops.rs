@@ -1,4 +1,4 @@
-//! Keeps some operations only.
+//! Keeps only some operations.
 
 use super::retain::retain_batch;
 use crate::{Contents, Op, Request, Source, TraceError};
@@ -7,7 +7,7 @@ use std::{fmt, str::FromStr};
 const NAMES: [(Op, &str); 4] =
     [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
 
-/// A set of operations, written `write,trim` or, as what to leave out, `-trim,-flush`.
+/// A set of operations, written as `write,trim` or, by exclusion, `-trim,-flush`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpSet(u8);
 

@@ -1,16 +1,16 @@
-//! The pages a request touches.
+//! The pages of a request.
 
 use crate::{Op, Request, TraceError};
 use std::ops::Range;
 
-/// No device takes reads or writes above this in one request; a larger one is a misread column,
-/// and believing it would fill the memory with pages nobody touched.
+/// Maximum length of a read or write. A larger one is a misread column, and would fill the memory
+/// with pages that are never accessed.
 const LARGEST_TRANSFER: u64 = 4 << 30;
 
-/// Pages touched by a request, partly or wholly; none for flushes and empty requests.
+/// The pages that a request covers at least in part; none for flushes and empty requests.
 ///
 /// # Errors
-/// [`TraceError::Request`] for requests that no device could serve.
+/// [`TraceError::Request`] for requests that no device can serve.
 pub fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, TraceError> {
     if request.op == Op::Flush || request.len == 0 {
         return Ok(0..0);
@@ -30,7 +30,7 @@ pub fn touched(request: &Request, page_bytes: u64) -> Result<Range<u64>, TraceEr
     }
 }
 
-/// Pages lying wholly within a request: what a trim makes free.
+/// The pages completely within a request: those that a trim frees.
 pub(crate) fn covered(request: &Request, page_bytes: u64) -> Range<u64> {
     let first = request.offset.div_ceil(page_bytes);
     let end = request.offset.saturating_add(request.len) / page_bytes;

@@ -1,8 +1,8 @@
-//! Lets a trace begin at time 0.
+//! Makes a trace begin at time 0.
 
 use crate::{Contents, Request, Source, TraceError};
 
-/// Subtracts the first request's time from all; requests stamped earlier than it are put at 0.
+/// Subtracts the first request's time from all. Earlier requests get time 0.
 pub struct Rebase<S> {
     source: S,
     origin_ns: Option<u64>,

@@ -1,17 +1,17 @@
-//! Replays a trace several times over.
+//! Replays a trace several times.
 
 use crate::{Contents, Request, Source, TraceError};
 
 /// Opens a source `times` times, one after another.
 ///
-/// Each pass continues where the latest time of the one before it ended: its first request comes at
-/// that time, the others at their distance from it.
+/// Each pass begins at the latest time of the one before it: its first request arrives at that
+/// time, the others at their distance from it.
 pub struct Repeat<S, F> {
     open: F,
     source: Option<S>,
-    /// Passes not yet opened.
+    /// Number of passes not yet opened.
     left: u64,
-    /// Time of the first request in the current pass, before and after the change.
+    /// Time of the first request in the current pass, before and after the shift.
     origin: Option<(u64, u64)>,
     end_ns: u64,
     opened_before: bool,
@@ -20,7 +20,7 @@ pub struct Repeat<S, F> {
 }
 
 impl<S: Source, F: FnMut() -> Result<S, TraceError>> Repeat<S, F> {
-    /// Repeats what `open` gives; 0 times is an empty source.
+    /// Repeats the result of `open`; 0 times is an empty source.
     pub fn new(open: F, times: u64) -> Self {
         Repeat {
             open,
@@ -51,7 +51,7 @@ impl<S: Source, F: FnMut() -> Result<S, TraceError>> Source for Repeat<S, F> {
         batch.clear();
         loop {
             let Some(source) = &mut self.source else {
-                // A trace without requests does not get any by repeating it, however often.
+                // A trace without requests stays empty however often it is repeated.
                 if self.left == 0 || self.pass_was_empty {
                     return Ok(());
                 }

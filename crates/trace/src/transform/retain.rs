@@ -1,9 +1,9 @@
-//! Keeps some requests of a batch, with their contents.
+//! Keeps some requests of a batch with their contents.
 
 use crate::{Contents, Request, Source, TraceError};
 
-/// Takes batches from `source` until one keeps a request, lest an empty one be taken for the end.
-/// The contents of those that are kept go to `contents`.
+/// Takes batches from `source` until a request is kept, because an empty batch would mean the end.
+/// The contents of kept requests go to `contents`.
 pub(super) fn retain_batch(
     source: &mut impl Source,
     batch: &mut Vec<Request>,
@@ -24,7 +24,7 @@ pub(super) fn retain_batch(
     }
 }
 
-/// Keeps some requests of a batch, and their contents.
+/// Keeps some requests of a batch with their contents.
 pub(super) fn retain(
     batch: &mut Vec<Request>,
     known: &Contents,

@@ -1,13 +1,13 @@
-//! A sample of a trace's pages, for simulations of a part of a device.
+//! Samples a trace's pages, for simulations of a part of a device.
 
 use crate::{Op, Request, transform::pages::touched};
 
-/// One of this many neighbouring pages, chosen by a hash of their number.
+/// Keeps one of this many neighbouring pages, chosen by a hash of their number.
 ///
-/// Pages are taken in groups of `of` neighbours, and of each group one stays, under the number of the
-/// group. So the sample has a `of`-th of the addresses, without a table; what was written in sequence
-/// stays in sequence; and a long request keeps exactly its share. The hash keeps whatever has a period
-/// from falling on the same page of all groups.
+/// Pages form groups of `of` neighbours. One page of each group is kept, under the number of the
+/// group. So the sample has an `of`-th of the addresses without a table, sequential writes stay
+/// sequential, and a long request keeps exactly its share. The hash prevents periodic patterns from
+/// always hitting the same page of all groups.
 #[derive(Clone, Copy, Debug)]
 pub struct PageSample {
     of: u32,
@@ -16,7 +16,7 @@ pub struct PageSample {
 }
 
 impl PageSample {
-    /// One of `of` pages of `page_bytes`; another seed chooses others.
+    /// Keeps one of `of` pages of `page_bytes`. The seed selects which.
     ///
     /// # Panics
     /// If `of` or `page_bytes` is 0.
@@ -26,15 +26,15 @@ impl PageSample {
         Self { of, seed, page_bytes }
     }
 
-    /// What is left of a request, by the addresses of the sample; nothing of one whose pages are all
-    /// left out. A page covered in part stays covered in part. Flushes stay as they are.
+    /// The part of a request in the sample, with the sample's addresses; `None` if all its pages
+    /// are left out. A partly covered page stays partly covered. Flushes are unchanged.
     #[must_use]
     pub fn of(&self, request: &Request) -> Option<Request> {
         if request.op == Op::Flush {
             return Some(*request);
         }
         let (page, of) = (self.page_bytes, u64::from(self.of));
-        // What is larger than any device is for others to refuse.
+        // Requests larger than any device are refused elsewhere.
         let Ok(pages) = touched(request, page) else { return Some(*request) };
         if pages.is_empty() {
             return None;
@@ -54,14 +54,14 @@ impl PageSample {
             return None;
         }
         let start = if head == pages.start { request.offset % page } else { 0 };
-        // The end of the last page may lie beyond the last address.
+        // The end of the last page may exceed the last address.
         let left_out = pages.end.wrapping_mul(page).wrapping_sub(request.offset + request.len);
         let end = if tail == pages.end - 1 { page - left_out } else { page };
         let offset = first * page + start;
         Some(Request { offset, len: last * page + end - offset, ..*request })
     }
 
-    /// The page of a group that stays.
+    /// The page of a group that is kept.
     #[inline]
     fn kept(&self, volume: u32, group: u64) -> u64 {
         let key = self.seed.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ u64::from(volume) << 32;

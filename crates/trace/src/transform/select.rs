@@ -1,23 +1,23 @@
-//! Keeps some volumes only.
+//! Keeps only some volumes.
 
 use super::retain::retain;
 use crate::{Contents, Request, Source, TraceError};
 
-/// Keeps the requests of the named volumes. Their indices stay what they are.
+/// Keeps the requests of the named volumes. Their indices do not change.
 ///
-/// A volume is chosen by its name (`hm:0`), or by its index (`2`) if its name is not a number
-/// itself. A choice that no volume has met by the end of the trace is an error.
+/// A volume is selected by its name (`hm:0`), or by its index (`2`) if its name is not a number
+/// itself. A selection without a volume by the end of the trace is an error.
 pub struct SelectVolumes<S> {
     source: S,
     wanted: Vec<String>,
     met: Vec<bool>,
-    /// For each volume seen so far, whether it is kept.
+    /// For each volume so far, whether it is kept.
     kept: Vec<bool>,
     contents: Contents,
 }
 
 impl<S: Source> SelectVolumes<S> {
-    /// Selects `wanted` out of `source`.
+    /// Selects the volumes `wanted` of `source`.
     pub fn new(source: S, wanted: Vec<String>) -> Self {
         let met = vec![false; wanted.len()];
         SelectVolumes { source, wanted, met, kept: Vec::new(), contents: Contents::default() }

@@ -1,4 +1,4 @@
-//! Moves addresses up or down, such as back by the 63 sectors of an old partition table.
+//! Shifts addresses, for example back by the 63 sectors before an old partition.
 
 use std::{fmt, str::FromStr};
 
@@ -8,8 +8,8 @@ use crate::{Contents, Op, Request, Source, TraceError};
 
 const SECTOR: u64 = 512;
 
-/// A signed distance in bytes, written `-7s` (sectors of 512 bytes), `+512B` or `-4KiB`. A number alone may be either,
-/// and is refused.
+/// A signed distance in bytes, written as `-7s` (sectors of 512 bytes), `+512B` or `-4KiB`. A
+/// number without a unit is ambiguous and is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShiftBy(pub i64);
 
@@ -52,7 +52,7 @@ impl fmt::Display for ShiftBy {
     }
 }
 
-/// Adds a distance to every offset. Flushes have no address and stay as they are.
+/// Adds a distance to every offset. Flushes have no address and are unchanged.
 pub struct Shift<S> {
     source: S,
     by: ShiftBy,
@@ -70,7 +70,7 @@ impl<S: Source> Shift<S> {
             "request {} at byte {} of volume {} would leave the address space when shifted by {}",
             self.seen, request.offset, request.volume, self.by
         );
-        // Upwards there is always room, and alignment to a page comes out the same.
+        // A shift upwards always fits and gives the same alignment to a page.
         let up = ShiftBy(self.by.0.rem_euclid(4096));
         let remedy = if self.by.0 < 0 && up.0 != 0 {
             format!("shift by {up} instead, which aligns 4 KiB pages alike")

@@ -1,4 +1,4 @@
-//! Puts rows that are a little out of order back into the order of their times.
+//! Sorts rows that are slightly out of order by their times.
 
 use crate::{Request, Source, TraceError};
 use std::{
@@ -6,21 +6,21 @@ use std::{
     collections::BinaryHeap,
 };
 
-/// How far a request may be out of place.
+/// How far a request may be out of order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// So many requests are held back.
+    /// Number of requests that are held back.
     Requests(usize),
-    /// Requests are held back until one this many nanoseconds younger has come.
+    /// Requests are held back until one that is this many nanoseconds later arrives.
     Time(u64),
 }
 
-/// Sorts by time within a window; requests of equal time keep their order.
+/// Sorts by time within a window. Requests with equal times keep their order.
 pub struct SortWindow<S> {
     source: S,
     window: Window,
     held: BinaryHeap<Reverse<Held>>,
-    /// The last batch taken in, and how much of it has been looked at.
+    /// The last batch read, and how much of it was processed.
     input: Vec<Request>,
     next: usize,
     ended: bool,
@@ -30,7 +30,7 @@ pub struct SortWindow<S> {
     late: u64,
 }
 
-/// Ordered by time, then by the order of arrival.
+/// Ordered by time, then by arrival.
 #[derive(PartialEq, Eq)]
 struct Held {
     serial: u64,
@@ -72,7 +72,8 @@ impl<S: Source> SortWindow<S> {
         }
     }
 
-    /// Requests that were further out of place than the window, and so still go back in time.
+    /// Number of requests that were out of order by more than the window, and therefore still step
+    /// back in time.
     #[must_use]
     pub fn late(&self) -> u64 {
         self.late
@@ -87,7 +88,7 @@ impl<S: Source> SortWindow<S> {
             }
     }
 
-    /// Takes in one request: more would widen the window by the size of a batch.
+    /// Reads one request; more would widen the window by a batch.
     fn take_in(&mut self, limit: usize) -> Result<(), TraceError> {
         if self.next == self.input.len() {
             self.source.next_batch(&mut self.input, limit)?;

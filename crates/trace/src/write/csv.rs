@@ -4,14 +4,14 @@ use super::{text::Text, writer::TraceWriter};
 use crate::{Op, Request, TraceError};
 use std::{io::Write, path::Path};
 
-/// What would end a field, a row or a quotation.
+/// Characters that would end a field, a row or a quotation.
 const UNFIT: [char; 4] = [',', '"', '\n', '\r'];
 
 /// Writes rows under the header `time_ns,op,volume,offset,len`.
 ///
-/// Times are nanoseconds since the trace's origin, offset and length bytes, operations `read`,
-/// `write`, `trim` and `flush`, volumes their names or numbers; a comma
-/// in a name becomes a colon (`8,16` is `8:16`), so that no field needs quotes.
+/// Times are in nanoseconds since the trace's origin, offset and length in bytes, operations
+/// `read`, `write`, `trim` and `flush`, volumes their names or numbers. A comma in a name becomes a
+/// colon (`8,16` is `8:16`), so that no field needs quotes.
 pub struct CsvWriter<W> {
     text: Text<W>,
 }

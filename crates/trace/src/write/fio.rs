@@ -7,24 +7,24 @@ use std::{io::Write, path::Path};
 /// Versions of the iolog format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FioVersion {
-    /// Waits between requests; read by every fio.
+    /// Waits between requests; supported by every fio.
     V2,
-    /// A time stamp on every line; since fio 3.31.
+    /// A time on every line; supported since fio 3.31.
     V3,
 }
 
 /// Writes an iolog. Each volume becomes a file of its name, with `_` for whitespace.
 ///
-/// Times are microseconds in either version; in version 2 each wait is reckoned from the sum of
-/// those before it, so that rounding does not accumulate. Requests that go back in time are
-/// written without a wait, or at the time reached.
+/// Times are in microseconds in both versions. In version 2 each wait is computed from the sum of
+/// the earlier ones, so that rounding errors do not accumulate. Requests that step back in time are
+/// written without a wait, or at the current time.
 pub struct FioIologWriter<W> {
     text: Text<W>,
     version: FioVersion,
     files: Vec<String>,
     /// Time of the first request in nanoseconds: time 0 of the log.
     origin_ns: Option<u64>,
-    /// Microseconds reached.
+    /// The current time in microseconds.
     now_us: u64,
 }
 

@@ -12,7 +12,7 @@ pub use writer::{TraceWriter, copy};
 use crate::{TraceError, native::NativeWriter};
 use std::{fmt, io::Write, path::Path, str::FromStr};
 
-/// The formats traces can be written in.
+/// The output formats of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputFormat {
     /// The compact [native format](crate::native).
@@ -24,7 +24,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// All formats, as `--to` takes them.
+    /// All formats, in the order of `--to`.
     pub const ALL: [OutputFormat; 4] = [
         OutputFormat::Native,
         OutputFormat::Csv,
@@ -32,8 +32,8 @@ impl OutputFormat {
         OutputFormat::Fio(FioVersion::V3),
     ];
 
-    /// Begins a trace of this format; `path` is for messages, and `device` the profile nearest to what it was recorded
-    /// on, which only the native format keeps. Buffering is up to the caller.
+    /// Begins a trace in this format. `path` is for messages. `device` is the profile nearest to
+    /// that of the trace, which only the native format stores. Buffering is up to the caller.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.

@@ -1,4 +1,4 @@
-//! Lines of text, gathered before they are written.
+//! Lines of text, collected before they are written.
 
 use crate::TraceError;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Gathers a batch's lines, so that one call writes them.
+/// Collects a batch's lines, so that one call writes them.
 pub(super) struct Text<W> {
     out: W,
     path: PathBuf,
@@ -22,7 +22,8 @@ impl<W: Write> Text<W> {
         self.line.extend_from_slice(text.as_bytes());
     }
 
-    /// Decimal digits; the formatting machinery would take most of the time of a conversion.
+    /// Appends a decimal number. The standard formatting would take most of the time of a
+    /// conversion.
     pub fn number(&mut self, mut value: u64) {
         let mut digits = [0; 20];
         let mut at = digits.len();
@@ -37,7 +38,7 @@ impl<W: Write> Text<W> {
         self.line.extend_from_slice(&digits[at..]);
     }
 
-    /// Hands over what has been gathered.
+    /// Writes the collected lines.
     pub fn write(&mut self) -> Result<(), TraceError> {
         let result = self.out.write_all(&self.line);
         self.line.clear();

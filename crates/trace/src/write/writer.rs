@@ -1,23 +1,23 @@
-//! What all writers of traces do.
+//! The common interface of trace writers.
 
 use crate::{Request, Source, TraceError};
 
-/// Takes the requests of a [`Source`], batch by batch, and ends the file properly.
+/// Takes the requests of a [`Source`], batch by batch, and completes the file.
 pub trait TraceWriter {
-    /// Writes requests; `volumes` are the names so far, as [`Source::volumes`] gives them.
+    /// Writes requests. `volumes` are the names so far, from [`Source::volumes`].
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
     fn write_batch(&mut self, batch: &[Request], volumes: &[String]) -> Result<(), TraceError>;
 
-    /// Writes what is still pending and whatever the format ends with. Nothing may follow.
+    /// Writes everything pending and the end of the file. Nothing may follow.
     ///
     /// # Errors
     /// [`TraceError::Io`] if writing fails.
     fn finish(&mut self) -> Result<(), TraceError>;
 }
 
-/// Writes everything `source` delivers and finishes; returns the number of requests.
+/// Writes a whole source and finishes the file. Returns the number of requests.
 ///
 /// # Errors
 /// Those of the source and of the writer.

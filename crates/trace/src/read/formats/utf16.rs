@@ -1,4 +1,4 @@
-//! Text in UTF-16: recognised in order to be refused.
+//! Text in UTF-16: detected in order to refuse it.
 
 use crate::read::entry::Refused;
 

@@ -1,7 +1,7 @@
 //! CloudPhysics vSCSI, binary versions 1 (32-byte records) and 2 (40 bytes), little endian.
 //!
-//! Times are microseconds from an arbitrary origin, the block number counts 512 bytes, the
-//! length bytes. The operation is the SCSI opcode. There is one volume.
+//! Times are in microseconds from an arbitrary origin, the block number in units of 512 bytes, the
+//! length in bytes. The operation is the SCSI opcode. There is one volume.
 
 use crate::{
     Op, Place, Request, TraceError,
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// Records that decide between the versions.
+/// Number of records that determine the version.
 const LOOKED_AT: usize = 64;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -40,7 +40,7 @@ pub(super) const ENTRY: Entry = Entry {
     },
 };
 
-/// Where a version keeps its fields, as byte offsets in a record.
+/// The offsets of the fields in a record of a version.
 #[derive(Clone, Copy)]
 struct Layout {
     version: u8,
@@ -55,12 +55,12 @@ const VERSION_1: Layout =
 const VERSION_2: Layout =
     Layout { version: 2, record: 40, command_at: 0, version_at: 2, length_at: 8 };
 
-/// Block number and time stand at the same offsets in both versions.
+/// Block number and time have the same offsets in both versions.
 const BLOCK_AT: usize = 16;
 const TIME_AT: usize = 24;
 
 impl Layout {
-    /// The version whose records the trace begins with.
+    /// The version of the records at the start of the trace.
     fn of(bytes: &[u8]) -> Option<Layout> {
         [VERSION_2, VERSION_1].into_iter().find(|layout| {
             let mut records = bytes.chunks_exact(layout.record).take(LOOKED_AT).peekable();
@@ -68,7 +68,7 @@ impl Layout {
         })
     }
 
-    /// True if a record says it is of this version.
+    /// Whether a record is marked with this version.
     #[inline]
     fn fits(&self, record: &[u8]) -> bool {
         u16_at(record, self.version_at) >> 8 == u16::from(self.version)

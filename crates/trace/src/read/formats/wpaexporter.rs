@@ -1,8 +1,8 @@
-//! wpaexporter's CSV of Windows disk activity (ETW), `;` or `,` between columns.
+//! wpaexporter's CSV of Windows disk activity (ETW), with `;` or `,` between columns.
 //!
-//! Which columns there are depends on the export's profile, so they are found by the header's
-//! names: `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset` (hexadecimal bytes), `Disk`.
-//! Numbers follow the locale of the exporting host. The arrival is the init time, in seconds.
+//! The columns depend on the export's profile, so they are located by the header's names: `IO
+//! Type`, `Init Time (s)`, `Size (B)`, `Min Offset` (hexadecimal bytes), `Disk`. Numbers follow the
+//! locale of the exporting host. The arrival is the init time, in seconds.
 
 use crate::{
     Op, Request,
@@ -32,14 +32,14 @@ pub(super) const ENTRY: Entry = Entry {
     open: |setup| setup.lines(|_| Wpa { header: None }),
 };
 
-/// The columns that are read, by their header names.
+/// The used columns, by their header names.
 const WANTED: [&str; 5] = ["IO Type", "Init Time (s)", "Size (B)", "Min Offset", "Disk"];
 
-/// Where the columns stand.
+/// The positions of the columns.
 struct Header {
     separator: u8,
     at: [usize; WANTED.len()],
-    /// The wanted ones from the left to the right.
+    /// The used columns from left to right.
     order: [usize; WANTED.len()],
 }
 
@@ -63,10 +63,10 @@ impl Header {
         Ok(Header { separator, at, order })
     }
 
-    /// The wanted columns of a row.
+    /// The used columns of a row.
     fn row<'a>(&self, line: &'a [u8]) -> Parsed<[Field<'a>; WANTED.len()]> {
         let mut row = WANTED.map(|name| Field { bytes: &[], number: 0, name });
-        // From the left to the right, each wanted column once.
+        // From left to right, each used column once.
         let mut cells = columns(line, Separator::Byte(self.separator)).enumerate();
         for &which in &self.order {
             let column = self.at[which];
@@ -95,13 +95,13 @@ impl LineFormat for Wpa {
             return Ok(None);
         };
         let [op, time, size, offset, disk] = header.row(line)?;
-        // The header of a file that was joined to another one.
+        // The header of a concatenated file.
         if op.bytes == WANTED[0].as_bytes() {
             return Ok(None);
         }
         let op = op.op()?;
         let time = locale::time(time, cx.time_unit(TimeUnit::Seconds))?;
-        // A flush has an offset of 2^64 - 1 and a size of 0: neither means anything.
+        // A flush has an offset of 2^64 - 1 and a size of 0, which are meaningless.
         let (offset, len) = match op {
             Op::Flush => (0, 0),
             _ => (offset.hex()?, locale::whole(size)?),

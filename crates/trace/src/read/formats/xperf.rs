@@ -1,9 +1,9 @@
 //! xperf's dump of ETW, as in SNIA's Microsoft Enterprise and Production traces.
 //!
 //! `DiskRead` and `DiskWrite` rows: `…, TimeStamp (µs), Process ( PID), ThreadID, IrpPtr,
-//! ByteOffset (hex), IOSize (hex), ElapsedTime, DiskNum, …`; `DiskFlush` rows have neither
-//! offset nor size. The time is that of the event, which is the completion. All other rows
-//! (also `DiskReadInit` and the like, which announce the same requests) are passed over.
+//! ByteOffset (hex), IOSize (hex), ElapsedTime, DiskNum, …`. `DiskFlush` rows have neither offset
+//! nor size. The time is that of the event, which is the completion. All other rows are skipped,
+//! including `DiskReadInit` and the like, which announce the same requests.
 
 use crate::{
     Op, Request,
@@ -44,11 +44,11 @@ const DISK: (usize, &str) = (8, "DiskNum");
 const FLUSH_DISK: (usize, &str) = (6, "DiskNum");
 
 impl LineFormat for Xperf {
-    // "BeginHeader" is passed over like any other row that is no request.
+    // "BeginHeader" is skipped like any other row without a request.
     const SKIPS_HEADER: bool = false;
 
     fn line(&mut self, line: &[u8], cx: &mut Context) -> Parsed<Option<Request>> {
-        // The file name comes last and may hold commas: no column behind the disk is looked at.
+        // The file name is last and may contain commas, so columns after the disk are not used.
         let mut cells = [&[][..]; 9];
         let mut found = 0;
         for (cell, bytes) in cells.iter_mut().zip(line.split(|&b| b == b',')) {
@@ -70,7 +70,7 @@ impl LineFormat for Xperf {
             }
         };
         let time = field(TIME)?;
-        // The header describes each kind of row by one: "DiskRead, TimeStamp, …".
+        // The header has a line for each kind of row: "DiskRead, TimeStamp, …".
         if time.bytes.eq_ignore_ascii_case(TIME.1.as_bytes()) {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! Pages in chunks, the grain of a footprint.
+//! Chunks of pages, the granularity of a footprint.
 
 /// Pages of a chunk: 512, so that its bitmap is one cache line.
 pub(super) const CHUNK_BITS: u32 = 9;

@@ -1,4 +1,4 @@
-//! A frozen footprint: from pages to dense numbers and back.
+//! A frozen footprint: maps pages to dense numbers and back.
 
 use super::chunk::{Bitmap, CHUNK_BITS, ChunkKey, WORDS};
 use rustc_hash::FxHashMap;
@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// Numbers the pages of a footprint densely, in the order of volume and address.
 ///
-/// Neighbouring pages that are both part of the footprint have neighbouring numbers. A lookup is
-/// one hash table access and at most eight population counts.
+/// Neighbouring pages in the footprint have neighbouring numbers. A lookup takes one hash table
+/// access and at most eight population counts.
 pub struct DenseIndex {
     page_bytes: u64,
     by_key: FxHashMap<ChunkKey, usize>,
@@ -19,12 +19,12 @@ pub struct DenseIndex {
 struct Chunk {
     key: ChunkKey,
     bitmap: Bitmap,
-    /// Pages in all chunks before this one.
+    /// Number of pages in all chunks before this one.
     rank: u64,
 }
 
 impl Chunk {
-    /// Pages of this chunk below `page`, which is counted within the chunk.
+    /// Number of pages of this chunk below `page`, which is counted within the chunk.
     fn below(&self, page: usize) -> u64 {
         let full: u32 = self.bitmap[..page / 64].iter().map(|word| word.count_ones()).sum();
         let part = match page % 64 {
@@ -36,7 +36,7 @@ impl Chunk {
 }
 
 impl DenseIndex {
-    /// `chunks` sorted by key.
+    /// `chunks` are sorted by key.
     pub(super) fn new(chunks: Vec<(ChunkKey, Bitmap)>, page_bytes: u64) -> Self {
         let mut len = 0;
         let chunks: Vec<Chunk> = chunks
@@ -51,13 +51,13 @@ impl DenseIndex {
         DenseIndex { page_bytes, by_key, chunks, len }
     }
 
-    /// Pages in the footprint.
+    /// Number of pages in the footprint.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the footprint has no pages.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -69,7 +69,7 @@ impl DenseIndex {
         self.page_bytes
     }
 
-    /// Number of a page, if it is part of the footprint.
+    /// The number of a page, if it is in the footprint.
     #[inline]
     #[must_use]
     pub fn rank(&self, volume: u32, page: u64) -> Option<u64> {
@@ -79,17 +79,17 @@ impl DenseIndex {
         member.then(|| chunk.rank + chunk.below(within))
     }
 
-    /// Numbers of the footprint's pages within a range of pages; they are always contiguous.
+    /// The numbers of the footprint's pages within a range of pages; they are always contiguous.
     ///
-    /// For a request whose pages are all part of the footprint this is as long as the request; for
-    /// a trim of a whole volume it is that volume's share.
+    /// For a request completely within the footprint this is as long as the request. For a trim of
+    /// a whole volume it is that volume's part.
     #[must_use]
     pub fn ranks(&self, volume: u32, pages: Range<u64>) -> Range<u64> {
         let start = self.rank_ceil(volume, pages.start);
         start..self.rank_ceil(volume, pages.end.max(pages.start)).max(start)
     }
 
-    /// Pages of the footprint before this one.
+    /// Number of pages of the footprint before this one.
     fn rank_ceil(&self, volume: u32, page: u64) -> u64 {
         let key = (volume, page >> CHUNK_BITS);
         if let Some(&i) = self.by_key.get(&key) {

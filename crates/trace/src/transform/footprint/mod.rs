@@ -1,4 +1,4 @@
-//! Which pages a trace touches, in memory that does not grow with its length.
+//! The pages accessed by a trace, in memory that does not grow with its length.
 
 mod chunk;
 mod index;
@@ -12,7 +12,7 @@ use chunk::{Bitmap, CHUNK_BITS, ChunkKey, WORDS};
 use ranges::Ranges;
 use rustc_hash::FxHashMap;
 
-/// Which accesses make a page part of a [`DenseIndex`].
+/// The accesses that make a page part of a [`DenseIndex`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Pages read or written.
@@ -23,15 +23,15 @@ pub enum Access {
 
 /// The pages read, written and trimmed.
 ///
-/// Pages read and written are sparse bitmaps: two bits a page in the dense parts of a trace, 180
-/// bytes for a page that is alone within 512. Trims, which may cover a whole device, are ranges.
+/// Pages read and written are sparse bitmaps: two bits a page in dense parts of a trace, 180 bytes
+/// for an isolated page within 512. Trims, which may cover a whole device, are ranges.
 pub struct Footprint {
     page_bytes: u64,
     chunks: FxHashMap<ChunkKey, usize>,
     read: Vec<Bitmap>,
     written: Vec<Bitmap>,
     trimmed: Ranges,
-    /// The last chunk looked up; neighbours come together.
+    /// The last chunk accessed, because neighbours are often accessed together.
     recent: Option<(ChunkKey, usize)>,
 }
 
@@ -53,7 +53,7 @@ impl Footprint {
         }
     }
 
-    /// The footprint of everything `source` delivers.
+    /// The footprint of a whole source.
     ///
     /// # Errors
     /// Those of the source and of [`Self::add`].
@@ -71,11 +71,11 @@ impl Footprint {
         }
     }
 
-    /// Adds the pages of a request. A trim counts for the pages it covers wholly, anything else for
-    /// every page it touches.
+    /// Adds the pages of a request. A trim counts only pages that it covers completely, other
+    /// requests count every page that they touch.
     ///
     /// # Errors
-    /// [`TraceError::Request`] for requests larger than any device takes.
+    /// [`TraceError::Request`] for requests larger than any device accepts.
     pub fn add(&mut self, request: &Request) -> Result<(), TraceError> {
         let pages = touched(request, self.page_bytes)?;
         if request.op == Op::Trim {
@@ -141,7 +141,7 @@ impl Footprint {
         self.trimmed.len()
     }
 
-    /// The pages of the chosen accesses, numbered densely in the order of volume and address.
+    /// Numbers the pages of the chosen accesses densely, in the order of volume and address.
     #[must_use]
     pub fn freeze(self, access: Access) -> DenseIndex {
         let mut chunks: Vec<(ChunkKey, Bitmap)> = self

@@ -12,7 +12,7 @@ impl Ranges {
         if start >= end {
             return;
         }
-        // Absorb whatever overlaps or touches the new range, from the right end leftwards.
+        // Absorbs ranges that overlap or touch the new one, from its right end leftwards.
         while let Some((&(v, s), &e)) = self.0.range(..=(volume, end)).next_back() {
             if v != volume || e < start {
                 break;

@@ -1,27 +1,27 @@
 //! Commands in the order of their arrival, each held back until its answer has come.
 //!
-//! What a read brought and whether a command was refused is known at its end, and several devices
-//! answer in any order: so a request waits for its own answer and for those before it.
+//! The data of a read and the refusal of a command are known only at its end, and devices may
+//! answer in any order. So a request waits for its own answer and for the requests before it.
 
 use std::collections::VecDeque;
 
 use crate::Request;
 
-/// Commands held back at most. A device that never answers is given up when the others have sent
-/// this many.
+/// Maximum number of commands held back. A command without an answer is given up after this many
+/// others.
 const MOST: usize = 1 << 16;
 
-/// A command's number, in the order of arrival.
+/// A command's number in the order of arrival.
 pub(super) type Serial = u64;
 
-/// What a command comes to.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// It was carried out; with the bytes it moved, if those are wanted and known.
+    /// Success, with the bytes moved if they are wanted and known.
     Done(Option<Vec<u8>>),
-    /// The ranges of an UNMAP, last first.
+    /// The ranges of an UNMAP, in reverse order.
     Ranges(Vec<Request>),
-    /// No request comes of it.
+    /// The command yields no request.
     Dropped,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Adds a command; true if another one had to be given up for it.
+    /// Adds a command. Returns true if another one was given up for it.
     pub(super) fn push(&mut self, request: Request) -> (Serial, bool) {
         let full = self.slots.len() >= MOST;
         let given_up = full && matches!(self.slots.front(), Some((_, None)));
@@ -46,13 +46,13 @@ impl Arrivals {
         (self.first + self.slots.len() as u64 - 1, given_up)
     }
 
-    /// The request that a command becomes; `None` if it was given up.
+    /// The request of a waiting command; `None` if it was given up.
     pub(super) fn waiting(&self, serial: Serial) -> Option<Request> {
         let at = usize::try_from(serial.checked_sub(self.first)?).ok()?;
         self.slots.get(at).filter(|slot| slot.1.is_none()).map(|slot| slot.0)
     }
 
-    /// Says what came of a command that is [waiting](Arrivals::waiting).
+    /// Sets the outcome of a [waiting](Arrivals::waiting) command.
     pub(super) fn settle(&mut self, serial: Serial, outcome: Outcome) {
         let at = serial.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
         if let Some(slot) = at.and_then(|at| self.slots.get_mut(at)) {
@@ -60,7 +60,7 @@ impl Arrivals {
         }
     }
 
-    /// Gives up all that still wait; how many.
+    /// Gives up all waiting commands; returns their number.
     pub(super) fn give_up(&mut self) -> u64 {
         let mut count = 0;
         for slot in self.slots.iter_mut().filter(|slot| slot.1.is_none()) {
@@ -70,7 +70,7 @@ impl Arrivals {
         count
     }
 
-    /// The next request all before which are settled, and its bytes.
+    /// The next request with all earlier ones settled, and its bytes.
     pub(super) fn next(&mut self) -> Option<(Request, Option<Vec<u8>>)> {
         loop {
             let (request, outcome) = self.slots.front_mut()?;

@@ -1,10 +1,10 @@
-//! Bulk-Only Transport: a command block wrapper goes out, data may follow either way, and a command
-//! status wrapper comes back (USB Mass Storage Class, Bulk-Only Transport 1.0, §5). A device does
-//! one command at a time. Numbers are little endian, but for those of the SCSI command.
+//! Bulk-Only Transport: a command block wrapper goes out, data may follow in either direction, and
+//! a command status wrapper comes back (USB Mass Storage Class, Bulk-Only Transport 1.0, §5). A
+//! device executes one command at a time. Numbers are little endian, except within SCSI commands.
 
 use super::transfer::Transfer;
 
-/// Bytes of the two wrappers.
+/// Lengths of the two wrappers in bytes.
 const COMMAND: u64 = 31;
 const STATUS: u64 = 13;
 
@@ -15,13 +15,13 @@ const STATUS_SIGNATURE: &[u8] = b"USBS";
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrapper {
     pub(super) tag: u32,
-    /// Bytes the host expects to move.
+    /// Bytes that the host expects to move.
     pub(super) length: u32,
     pub(super) lun: u16,
     pub(super) cdb: [u8; 16],
 }
 
-/// What goes out to a device.
+/// A transfer to a device.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outward {
     Command(Wrapper),
@@ -30,15 +30,15 @@ pub(super) enum Outward {
     Data,
 }
 
-/// What comes back from a device.
+/// A transfer from a device.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inward {
-    /// The end of a command: its tag where it was captured, and whether the device did it.
+    /// The end of a command: its tag if captured, and whether it succeeded.
     Status(Option<u32>, bool),
     Data,
 }
 
-/// What a transfer to a device is.
+/// Classifies a transfer to a device.
 #[inline]
 pub(super) fn outward(transfer: &Transfer<'_>) -> Outward {
     let bytes = transfer.data;
@@ -56,9 +56,9 @@ pub(super) fn outward(transfer: &Transfer<'_>) -> Outward {
     })
 }
 
-/// What a transfer from a device is.
+/// Classifies a transfer from a device.
 ///
-/// Of a status that was not captured it is believed that all is well, for it nearly always is.
+/// A status that was not captured counts as success, which is nearly always right.
 #[inline]
 pub(super) fn inward(transfer: &Transfer<'_>) -> Inward {
     let bytes = transfer.data;
@@ -82,7 +82,7 @@ mod tests {
         Transfer { time_ns: 0, bus: None, device: 1, inward: false, length, data }
     }
 
-    /// The example of the kernel's documentation: READ(10), LBA 20h, 64 blocks.
+    /// The example in the kernel's documentation: READ(10), LBA 20h, 64 blocks.
     const READ: [u8; 31] = [
         0x55, 0x53, 0x42, 0x43, 0xad, 0, 0, 0, 0, 0x80, 0, 0, 0x80, 1, 0x0a, 0x28, 0x20, 0, 0, 0,
         0x20, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,

@@ -1,15 +1,15 @@
-//! The bytes of a command's data stage, put together from its transfers.
+//! The data stage of a command, assembled from its transfers.
 
-/// The longest command whose bytes are kept.
+/// Maximum length of a command whose bytes are kept.
 pub(super) const LONGEST: u64 = 4 << 20;
 
-/// The most bytes kept of all commands under way or held back.
+/// Maximum number of bytes kept for all commands in progress or held back.
 const MOST: usize = 64 << 20;
 
-/// Buffers kept for the next commands.
+/// Number of buffers kept for reuse.
 const SPARE: usize = 8;
 
-/// How many bytes are held by all commands, and buffers to hold more.
+/// The bytes held for all commands, and free buffers.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     held: usize,
@@ -17,7 +17,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Takes a buffer back.
+    /// Returns a buffer.
     pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
         self.held -= bytes.len();
         if bytes.capacity() > 0 && self.spare.len() < SPARE {
@@ -27,23 +27,23 @@ impl Store {
     }
 }
 
-/// The data stage of one command. Its buffer goes back to the store it came from.
+/// The data stage of one command. Its buffer must be returned to the store.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// How many bytes to keep.
+    /// Number of bytes to keep.
     wanted: usize,
     bytes: Vec<u8>,
-    /// Every byte so far was captured, and there was room for it.
+    /// Whether every byte so far was captured and kept.
     whole: bool,
 }
 
 impl Stage {
-    /// Of a command of whose data the first `wanted` bytes are to be kept.
+    /// A stage that keeps the first `wanted` bytes.
     pub(super) fn new(wanted: usize) -> Stage {
         Stage { wanted, bytes: Vec::new(), whole: true }
     }
 
-    /// Adds a transfer of `length` bytes, of which these were captured.
+    /// Adds a transfer of `length` bytes, of which `captured` were recorded.
     pub(super) fn add(&mut self, captured: &[u8], length: u64, store: &mut Store) {
         let room = self.wanted - self.bytes.len();
         if !self.whole || room == 0 {
@@ -63,12 +63,12 @@ impl Stage {
         self.whole = (taken.len() as u64) == length.min(room as u64);
     }
 
-    /// What was captured.
+    /// The captured bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// All bytes that were wanted, or none. They are to be given back to `store`.
+    /// All wanted bytes, or `None`. The caller must return them to `store`.
     pub(super) fn finish(self, store: &mut Store) -> Option<Vec<u8>> {
         if self.whole && self.bytes.len() == self.wanted {
             Some(self.bytes)
@@ -78,7 +78,7 @@ impl Stage {
         }
     }
 
-    /// Forgets the bytes.
+    /// Drops the bytes.
     pub(super) fn forget(self, store: &mut Store) {
         store.recycle(self.bytes);
     }

@@ -1,4 +1,4 @@
-//! One USB disk: its logical units, and the commands it is at.
+//! One USB disk: its logical units and its commands in progress.
 
 use super::{
     arrivals::{Outcome, Serial},
@@ -12,32 +12,33 @@ use super::{
 };
 use crate::{Op, Request, read::context::Context};
 
-/// Logical units of a device that are distinguished.
+/// Maximum number of distinct logical units of a device.
 const MOST_UNITS: usize = 256;
 
-/// Commands a device may have at once.
+/// Maximum number of commands in progress on a device.
 const MOST_AT_ONCE: usize = 1024;
 
-/// Bytes of the reply to READ CAPACITY that hold the sector size, and of the whole reply.
+/// Bytes of the reply to READ CAPACITY that contain the sector size, and the possible lengths of
+/// the reply.
 const CAPACITY: usize = 12;
 const CAPACITY_REPLIES: [std::ops::RangeInclusive<u64>; 2] = [8..=8, 12..=32];
 
-/// The longest list of UNMAP ranges that is looked for on a data pipe.
+/// Maximum length of an UNMAP list that is recognised on a data pipe.
 const LIST: usize = 4 << 10;
 
-/// Why commands make no request; completes "3 rows left out: …".
+/// Why commands yield no request; completes "3 rows left out: …".
 const OTHER: &str = "SCSI commands that are neither reads, writes, trims nor cache flushes";
 pub(super) const UNANSWERED: &str =
     "commands without an answer in the capture: it ended, lost packets, or saw a reset";
 const REFUSED: &str = "commands that the device refused; the host repeats what it needs";
 const NO_RANGES: &str = "UNMAP commands whose ranges were not all captured";
 
-/// What the user should know; completed by a count.
+/// Warnings for the user, after a count.
 pub(super) const ORPHANED: &str =
     "answers to commands that are not in the capture (it began late, or lost packets)";
 const NOT_WHOLE: &str = "reads and writes whose bytes were not captured whole";
 
-/// A device that was sent a command.
+/// A device that received a command.
 #[derive(Debug)]
 pub(super) struct Device {
     address: Address,
@@ -45,24 +46,24 @@ pub(super) struct Device {
     protocol: Protocol,
 }
 
-/// How the device is spoken to, and the commands it is at.
+/// The transport of the device, and its commands in progress.
 #[derive(Debug)]
 enum Protocol {
-    /// One at a time, with its tag.
+    /// Bulk-Only Transport: at most one command, with its tag.
     BulkOnly(Option<(u32, Running)>),
     Attached {
         running: Vec<(u16, Running)>,
-        /// The last data that look like a list of UNMAP ranges: they come before their command.
+        /// The last data that look like an UNMAP list, because they precede their command.
         list: Vec<u8>,
     },
 }
 
-/// A command under way.
+/// A command in progress.
 #[derive(Debug)]
 struct Running {
     command: Command,
     unit: usize,
-    /// Its place in the queue, if a request may come of it.
+    /// Its number in the queue, if it may yield a request.
     serial: Option<Serial>,
     stage: Stage,
 }
@@ -76,7 +77,7 @@ impl Device {
         matches!(self.protocol, Protocol::BulkOnly(_))
     }
 
-    /// A command of the Bulk-Only Transport.
+    /// Handles a command of the Bulk-Only Transport.
     pub(super) fn wrapper(
         &mut self,
         wrapper: &bot::Wrapper,
@@ -84,14 +85,14 @@ impl Device {
         shared: &mut Shared,
         cx: &mut Context,
     ) {
-        // The host sends a command once the one before it has ended, by a reset at worst.
+        // The host sends a command only after the previous one has ended, at worst by a reset.
         self.abandon(shared, cx);
         let length = Some(u64::from(wrapper.length));
         let running = self.started(wrapper.lun, &wrapper.cdb, length, transfer.time_ns, shared, cx);
         self.protocol = Protocol::BulkOnly(Some((wrapper.tag, running)));
     }
 
-    /// A command of USB Attached SCSI.
+    /// Handles a command of USB Attached SCSI.
     pub(super) fn unit(
         &mut self,
         unit: &uas::Unit,
@@ -115,7 +116,7 @@ impl Device {
         running.push((unit.tag, new));
     }
 
-    /// Data to the device.
+    /// Handles data to the device.
     pub(super) fn outward(&mut self, transfer: &Transfer<'_>, shared: &mut Shared) {
         match &mut self.protocol {
             Protocol::BulkOnly(Some((_, running))) => {
@@ -144,7 +145,7 @@ impl Device {
         }
     }
 
-    /// Data or an answer from the device.
+    /// Handles data or an answer from the device.
     pub(super) fn inward(
         &mut self,
         transfer: &Transfer<'_>,
@@ -156,7 +157,7 @@ impl Device {
                 (bot::Inward::Data, Some((_, running))) => {
                     running.stage.add(transfer.data, transfer.length, &mut shared.store);
                 }
-                // An answer to another command is a stray, and the host resets the device.
+                // An answer to another command is a stray, after which the host resets the device.
                 (bot::Inward::Status(answered, good), Some((tag, _)))
                     if answered.is_none_or(|answered| answered == *tag) =>
                 {
@@ -188,7 +189,7 @@ impl Device {
         }
     }
 
-    /// Gives up the commands under way.
+    /// Gives up the commands in progress.
     fn abandon(&mut self, shared: &mut Shared, cx: &mut Context) {
         match &mut self.protocol {
             Protocol::BulkOnly(running) => {
@@ -202,7 +203,7 @@ impl Device {
         }
     }
 
-    /// A command to a logical unit; `length` is what the host expects to move, if it said so.
+    /// Starts a command to a logical unit. `length` is what the host expects to move, if known.
     fn started(
         &mut self,
         lun: u16,
@@ -220,7 +221,7 @@ impl Device {
             Command::Write(blocks) => unit.place(Op::Write, blocks, length, cx),
             Command::WriteSame(blocks) => unit.place(Op::Write, blocks, None, cx),
             Command::Trim(blocks) => unit.place(Op::Trim, blocks, None, cx),
-            // Its ranges come later; until then it holds its place in the queue.
+            // Its ranges come later; until then it keeps its place in the queue.
             Command::Unmap(_) => Ok((Op::Trim, 0, 0)),
             Command::Flush => Ok((Op::Flush, 0, 0)),
             Command::Capacity { .. } | Command::Other => Err(OTHER),
@@ -258,7 +259,7 @@ impl Device {
     fn unit_at(&mut self, lun: u16) -> usize {
         match self.units.iter().position(|unit| unit.lun() == lun) {
             Some(at) => at,
-            // More units than any device has share the last one's sector size.
+            // Beyond the limit, units share the last one's sector size.
             None if self.units.len() >= MOST_UNITS => MOST_UNITS - 1,
             None => {
                 self.units.push(Unit::new(lun));
@@ -269,7 +270,7 @@ impl Device {
 }
 
 impl Running {
-    /// The device has answered.
+    /// Ends a command after the device's answer.
     fn ended(self, good: bool, units: &mut [Unit], shared: &mut Shared, cx: &mut Context) {
         let unit = &mut units[self.unit];
         let Some(serial) = self.serial else {
@@ -281,7 +282,7 @@ impl Running {
             }
             return self.stage.forget(&mut shared.store);
         };
-        // Given up before, and counted then.
+        // It was given up and counted before.
         let Some(request) = shared.arrivals.waiting(serial) else {
             return self.stage.forget(&mut shared.store);
         };
@@ -312,7 +313,7 @@ impl Running {
         shared.arrivals.settle(serial, outcome);
     }
 
-    /// No answer will come.
+    /// Ends a command without an answer.
     fn abandoned(self, shared: &mut Shared, cx: &mut Context) {
         if let Some(serial) = self.serial
             && shared.arrivals.waiting(serial).is_some()
@@ -324,7 +325,7 @@ impl Running {
     }
 }
 
-/// The requests of an UNMAP, last first.
+/// The requests of an UNMAP, in reverse order.
 fn trims(list: &[u8], whole: Request, unit: &mut Unit, cx: &mut Context) -> Vec<Request> {
     if !scsi::is_whole(list) {
         cx.drop_row(NO_RANGES);

@@ -1,8 +1,8 @@
-//! The disks of a capture: transfers in, requests out.
+//! The disks of a capture: takes transfers, yields requests.
 //!
-//! A bulk transfer matters at the moment it has its bytes, outward ones when they are submitted and
-//! inward ones when they are complete; everything else on the bus is passed over. A request arrives
-//! when its command goes out.
+//! A bulk transfer matters at the moment at which it has its bytes: outward ones when they are
+//! submitted, inward ones when they are complete. Everything else on the bus is skipped. A request
+//! arrives when its command is sent.
 
 use rustc_hash::FxHashMap;
 
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{Request, read::context::Context};
 
-/// Devices that are followed. A bus has 127 addresses, and a host few buses.
+/// Maximum number of devices. A bus has 127 addresses, and a host few buses.
 const MOST_DEVICES: usize = 4096;
 
-/// Why commands make no request; completes "3 rows left out: …".
+/// Why commands yield no request; completes "3 rows left out: …".
 const CUT: &str =
     "commands cut short by the capture; record at least 128 bytes of a packet (tcpdump -s)";
 const TOO_MANY: &str = "commands to more devices than any host has";
 
-/// What the user should know.
+/// Warning for the user.
 const NOTHING: &str =
     "no command to a USB disk in the capture; check which bus the disk is on (lsusb)";
 
@@ -32,18 +32,18 @@ const NOTHING: &str =
 pub(super) struct Disks {
     devices: Vec<Device>,
     by_address: FxHashMap<Address, usize>,
-    /// The device met last, which is mostly the next one too.
+    /// The last device used, which is mostly also the next one.
     last: Option<(Address, usize)>,
     shared: Shared,
 }
 
 impl Disks {
-    /// Keeps the bytes that requests moved if `contents` is true.
+    /// Keeps the bytes of requests if `contents` is true.
     pub(super) fn new(contents: bool) -> Disks {
         Disks { shared: Shared::new(contents), ..Disks::default() }
     }
 
-    /// Takes the next transfer of the capture.
+    /// Handles the next transfer of the capture.
     #[inline]
     pub(super) fn transfer(&mut self, transfer: &Transfer<'_>, cx: &mut Context) {
         let address = (transfer.bus, transfer.device);
@@ -66,7 +66,7 @@ impl Disks {
             bot::Outward::Cut => cx.drop_row(CUT),
             bot::Outward::Data => {
                 let known = self.find(address);
-                // A device speaks one protocol, and what looks like the other one is data.
+                // A device uses one transport; what looks like the other one is data.
                 let bulk_only = known.is_some_and(|at| self.devices[at].is_bulk_only());
                 match uas::command(transfer).filter(|_| !bulk_only) {
                     Some(unit) => {
@@ -84,18 +84,18 @@ impl Disks {
         }
     }
 
-    /// The next request, and the bytes it moved if they are wanted and known; to be given back.
+    /// The next request, with its bytes if wanted and known. The caller must return them.
     #[inline]
     pub(super) fn next(&mut self) -> Option<(Request, Option<Vec<u8>>)> {
         self.shared.arrivals.next()
     }
 
-    /// Takes back the bytes of a request.
+    /// Returns the bytes of a request.
     pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
         self.shared.store.recycle(bytes);
     }
 
-    /// Ends the capture: commands without an answer get none.
+    /// Ends the capture: gives up commands without an answer.
     pub(super) fn finish(&mut self, cx: &mut Context) {
         for _ in 0..self.shared.arrivals.give_up() {
             cx.drop_row(UNANSWERED);

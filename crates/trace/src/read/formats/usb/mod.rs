@@ -1,7 +1,7 @@
-//! USB captures: the SCSI commands that disks and sticks are sent, by either transport.
+//! USB captures: the SCSI commands sent to disks and sticks, over either transport.
 //!
-//! [`text`] and [`pcap`] take transfers from what was recorded, [`disks`] makes requests of them.
-//! Two rows of the registry are all that is seen from outside.
+//! [`text`] and [`pcap`] parse transfers from recordings, [`disks`] turns them into requests. Only
+//! two registry entries are visible outside.
 
 mod arrivals;
 mod bot;

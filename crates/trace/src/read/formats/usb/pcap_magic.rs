@@ -1,9 +1,9 @@
-//! How capture files begin, pcap and pcapng.
+//! Magic numbers of capture files, pcap and pcapng.
 
 #[cfg(not(feature = "usb-captures"))]
 use crate::read::entry::Refused;
 
-/// What a build that cannot read captures says of one.
+/// The message for a capture in a build that cannot read it.
 #[cfg(not(feature = "usb-captures"))]
 pub(in crate::read::formats) const CAPTURE_REFUSED: Refused = Refused {
     detect: |sample| is_capture(sample.bytes),
@@ -11,12 +11,12 @@ pub(in crate::read::formats) const CAPTURE_REFUSED: Refused = Refused {
     remedy: "build it with the feature usb-captures, or record usbmon's text",
 };
 
-/// First bytes of pcapng, and of pcap in either order: microseconds, nanoseconds, and one with
-/// longer packet headers.
+/// Magic numbers of pcapng, and of pcap in either byte order: with microseconds, with nanoseconds,
+/// and with longer packet headers.
 pub(super) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const LEGACY: [u32; 3] = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
 
-/// True for the magic numbers of capture files.
+/// Whether bytes begin with the magic number of a capture file.
 pub(super) fn is_capture(bytes: &[u8]) -> bool {
     let legacy = bytes.first_chunk::<4>().is_some_and(|magic| {
         LEGACY.contains(&u32::from_le_bytes(*magic)) || LEGACY.contains(&u32::from_be_bytes(*magic))
@@ -24,7 +24,7 @@ pub(super) fn is_capture(bytes: &[u8]) -> bool {
     legacy || is_next(bytes)
 }
 
-/// True for the section header that pcapng begins with.
+/// Whether bytes begin with the section header of pcapng.
 pub(super) fn is_next(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION)
         && bytes.get(8..12).is_some_and(|magic| {

@@ -1,7 +1,7 @@
-//! The SCSI commands that a USB disk gets, decoded from their command blocks (SBC-4; SPC-5 for
-//! what is common to all devices). Numbers are big endian.
+//! The SCSI commands of USB disks, decoded from their command blocks (SBC-4; SPC-5 for the common
+//! ones). Numbers are big endian.
 
-/// Sector sizes that disks have; anything else in a reply is noise.
+/// Plausible sector sizes; other values in a reply are noise.
 const SECTORS: std::ops::RangeInclusive<u64> = 256..=65_536;
 
 /// Bytes of an UNMAP parameter list before its ranges, and of each range.
@@ -11,19 +11,19 @@ const UNMAP_RANGE: usize = 16;
 /// The bit of WRITE SAME that makes it a trim.
 const UNMAP_BIT: u8 = 0x08;
 
-/// What a command block asks for.
+/// A decoded command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Read(Blocks),
     Write(Blocks),
-    /// One sector of data, written to all of these.
+    /// One sector of data, written to the whole range.
     WriteSame(Blocks),
     /// WRITE SAME whose UNMAP bit is set.
     Trim(Blocks),
-    /// The ranges are in the data, this many bytes of them.
+    /// The ranges are in the data, which have this many bytes.
     Unmap(u16),
     Flush,
-    /// The sector size is in the reply; the 16-byte command has a longer one.
+    /// The sector size is in the reply. The 16-byte command has a longer reply.
     Capacity {
         long: bool,
     },
@@ -38,7 +38,7 @@ pub(super) struct Blocks {
 }
 
 impl Command {
-    /// The command of a command block, filled up with zeros to 16 bytes.
+    /// Decodes a command block padded with zeros to 16 bytes.
     pub(super) fn of(cdb: &[u8; 16]) -> Command {
         let ten = || Blocks { first: be(&cdb[2..6]), count: be(&cdb[7..9]) };
         let twelve = || Blocks { first: be(&cdb[2..6]), count: be(&cdb[6..10]) };
@@ -74,25 +74,25 @@ impl Command {
     }
 }
 
-/// The sector size in the reply to READ CAPACITY, in bytes, if it is one.
+/// The sector size in bytes in the reply to READ CAPACITY, if plausible.
 pub(super) fn sector_of(long: bool, reply: &[u8]) -> Option<u64> {
     let at = if long { 8 } else { 4 };
     sector(be(reply.get(at..at + 4)?))
 }
 
-/// The disk's bytes by the same reply; `None` where it says that they are too many for it.
+/// The size of the disk in bytes in the same reply; `None` if it does not fit that reply.
 pub(super) fn disk_of(long: bool, reply: &[u8]) -> Option<u64> {
     let (last, most) = if long { (8, u64::MAX) } else { (4, u64::from(u32::MAX)) };
     let last = Some(be(reply.get(..last)?)).filter(|last| *last < most)?;
     (last + 1).checked_mul(sector_of(long, reply)?)
 }
 
-/// `bytes`, if a disk can have such sectors.
+/// `bytes` if they are a plausible sector size.
 pub(super) fn sector(bytes: u64) -> Option<u64> {
     (SECTORS.contains(&bytes) && bytes.is_power_of_two()).then_some(bytes)
 }
 
-/// The ranges of an UNMAP parameter list, as far as it is at hand.
+/// The ranges of an UNMAP parameter list that are available.
 pub(super) fn ranges(list: &[u8]) -> impl DoubleEndedIterator<Item = Blocks> + '_ {
     let there = list.get(UNMAP_HEADER..).unwrap_or_default();
     let there = &there[..there.len().min(ranges_bytes(list))];
@@ -101,12 +101,12 @@ pub(super) fn ranges(list: &[u8]) -> impl DoubleEndedIterator<Item = Blocks> + '
         .map(|range| Blocks { first: be(&range[..8]), count: be(&range[8..12]) })
 }
 
-/// Whether all ranges of an UNMAP parameter list are at hand.
+/// Whether all ranges of an UNMAP parameter list are available.
 pub(super) fn is_whole(list: &[u8]) -> bool {
     list.len() >= UNMAP_HEADER && list.len() - UNMAP_HEADER >= ranges_bytes(list)
 }
 
-/// Whether these bytes can be nothing but an UNMAP parameter list.
+/// Whether these bytes can only be an UNMAP parameter list.
 pub(super) fn is_unmap_list(bytes: &[u8]) -> bool {
     bytes.len() > UNMAP_HEADER
         && be(&bytes[..2]) as usize == bytes.len() - 2
@@ -114,7 +114,7 @@ pub(super) fn is_unmap_list(bytes: &[u8]) -> bool {
         && (bytes.len() - UNMAP_HEADER).is_multiple_of(UNMAP_RANGE)
 }
 
-/// How many bytes of ranges the list says it has.
+/// The length of the ranges in bytes as stated by the list.
 fn ranges_bytes(list: &[u8]) -> usize {
     list.get(2..4).map_or(0, |length| be(length) as usize)
 }

@@ -1,14 +1,13 @@
-//! The moment from which the times of a trace count.
+//! The time from which the times of a trace count.
 
 use std::sync::{Arc, OnceLock};
 
-/// The start of the clock that all captures of a trace have in common.
+/// The start of the clock, shared by all captures of a trace.
 #[derive(Clone, Debug)]
 pub(super) struct Start(Arc<OnceLock<u64>>);
 
 impl Start {
-    /// The earliest of the captures' first times; where none is known yet, the first time that is
-    /// met.
+    /// The earliest of the captures' first times. If none is known yet, the first time that occurs.
     pub(super) fn of(first_times: impl Iterator<Item = u64>) -> Start {
         let start = OnceLock::new();
         if let Some(earliest) = first_times.min() {
@@ -17,7 +16,7 @@ impl Start {
         Start(Arc::new(start))
     }
 
-    /// Nanoseconds at which the clock began; `first` if nothing was met before.
+    /// Start of the clock in nanoseconds; `first` if it has not started yet.
     #[inline]
     pub(super) fn or(&self, first: u64) -> u64 {
         *self.0.get_or_init(|| first)

@@ -1,9 +1,9 @@
-//! Text of Linux's usbmon, `/sys/kernel/debug/usb/usbmon/1u` and the older `1t`: an event a line,
-//! `URB-tag µs S|C|E address status length = data`.
+//! Text of Linux's usbmon, `/sys/kernel/debug/usb/usbmon/1u` and the older `1t`, with one event a
+//! line: `URB-tag µs S|C|E address status length = data`.
 //!
-//! Requests are the SCSI commands to disks and sticks; times count from the first line, and the
-//! volume is `bus.device`, and `.unit` for all but the first logical unit (`1t` names no bus). At
-//! most 32 bytes of a transfer are recorded, which is enough for commands and never for contents.
+//! Requests are the SCSI commands to disks and sticks. Times count from the first line. The volume
+//! is `bus.device`, with `.unit` for all but the first logical unit (`1t` has no bus). At most 32
+//! bytes of a transfer are recorded, which is enough for commands but not for contents.
 
 use super::{disks::Disks, start::Start, transfer::Transfer};
 use crate::{
@@ -21,16 +21,16 @@ use crate::{
     },
 };
 
-/// Microseconds after which the clock begins anew: 4096 seconds, or, in kernels before 2.6.21, the
-/// range of its 32 bits.
+/// Microseconds after which the clock wraps: 4096 seconds or, in kernels before 2.6.21, the range
+/// of its 32 bits.
 const TURN: u64 = 4_096_000_000;
 const LONG_TURN: u64 = 1 << 32;
 
-/// How far events of several processors may be out of order, in microseconds; a clock that goes back
-/// further has begun anew.
+/// Maximum disorder between events of several processors, in microseconds. A clock that steps back
+/// further has wrapped.
 const DISORDER: u64 = 10_000_000;
 
-/// The most bytes that are taken from a line; usbmon prints 32.
+/// Maximum number of bytes taken from a line; usbmon prints 32.
 const MOST: usize = 64;
 
 pub(in crate::read::formats) const USBMON: Entry = Entry {
@@ -62,19 +62,19 @@ fn first_time(input: &Input) -> Option<u64> {
     line.time.number().ok()?.checked_mul(1000)
 }
 
-/// What every event has.
+/// The fields that every event has.
 struct Event<'a> {
     time: Field<'a>,
-    /// Submitted, complete, or an error in submitting.
+    /// Submission, completion, or an error in submission.
     kind: u8,
     address: Address,
     rest: &'a [u8],
 }
 
-/// Words of addresses that were met, and what they say: most lines have one of few.
+/// A cache of address words, because most lines have one of few.
 struct Known([(u128, Address); KNOWN]);
 
-/// Words that are remembered; a power of two.
+/// Number of cached words; a power of two.
 const KNOWN: usize = 64;
 
 impl Default for Known {
@@ -85,8 +85,8 @@ impl Default for Known {
 }
 
 impl Known {
-    /// The word that a row goes on with, up to a blank and as a number; `None` if it is longer than any that
-    /// is remembered.
+    /// The next word of a row as a number, with its length; `None` if it is longer than any cached
+    /// word.
     #[inline(always)]
     fn word(bytes: &[u8]) -> Option<(u128, usize)> {
         let bytes = u128::from_le_bytes(*bytes.first_chunk()?);
@@ -97,14 +97,14 @@ impl Known {
         (1..16).contains(&length).then(|| (bytes & ((1 << (8 * length)) - 1), length))
     }
 
-    /// Where a word is remembered.
+    /// The cache slot of a word.
     #[inline(always)]
     fn place(word: u128) -> usize {
         let both = (word as u64).rotate_left(20) ^ (word >> 64) as u64;
         (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % KNOWN
     }
 
-    /// Reads the address that a row goes on with, if it was met before.
+    /// Reads the next address of a row, if it is cached.
     #[inline(always)]
     fn address(&self, row: &mut Row<'_>) -> Option<Address> {
         let (word, length) = Known::word(row.rest())?;
@@ -113,7 +113,7 @@ impl Known {
         (known == word).then_some(address)
     }
 
-    /// Remembers the address of a line.
+    /// Caches the address of a line.
     fn learn(&mut self, line: &[u8], address: Address) {
         let (_, rest) = word(line);
         let (_, rest) = word(rest);
@@ -128,7 +128,7 @@ impl Known {
     }
 }
 
-/// Where an event was: its word is `Bo:1:005:2`, of `1t` `Bo:005:02`.
+/// The address of an event: the word `Bo:1:005:2`, or `Bo:005:02` in `1t`.
 #[derive(Clone, Copy)]
 struct Address {
     bulk: bool,
@@ -137,7 +137,7 @@ struct Address {
     device: u16,
 }
 
-/// Takes a line apart as far as all have the same fields.
+/// Parses the fields that all lines share.
 #[inline]
 fn event(line: &[u8]) -> Option<Event<'_>> {
     let (tag, rest) = match line.iter().position(|b| matches!(b, b' ' | b'\t')) {
@@ -181,7 +181,7 @@ impl Address {
     }
 }
 
-/// A short decimal number, with zeros before it or not.
+/// A short decimal number, with or without leading zeros.
 #[inline]
 fn small(digits: &[u8]) -> Option<u16> {
     if digits.is_empty() {
@@ -205,21 +205,21 @@ fn word(line: &[u8]) -> (&[u8], &[u8]) {
     line.split_at(end)
 }
 
-/// A clock that begins anew about every hour.
+/// A clock that wraps about every hour.
 #[derive(Clone, Copy, Default)]
 struct Clock {
-    /// Microseconds of all turns so far, and of the last one.
+    /// Microseconds of all wraps so far, and of the last one.
     turned: u64,
     turn: u64,
     last: u64,
 }
 
 impl Clock {
-    /// Microseconds since the first turn began; `None` past 584 years.
+    /// Microseconds since the clock started; `None` after 584 years.
     #[inline]
     fn at(&mut self, us: u64) -> Option<u64> {
         if self.last > us.saturating_add(DISORDER) {
-            // Only the longer turn reaches beyond the shorter one.
+            // Times beyond the short period belong to the long one.
             self.turn = if self.last >= TURN { LONG_TURN } else { TURN };
             self.turned = self.turned.checked_add(self.turn)?;
         } else if self.last < DISORDER && us >= TURN - DISORDER && self.turned > 0 {
@@ -321,7 +321,7 @@ impl LineFormat for Usbmon {
     }
 }
 
-/// The data words of a line; how many bytes they are.
+/// Parses the data words of a line; returns the number of bytes.
 #[inline]
 fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
     let mut found = 0;
@@ -347,7 +347,8 @@ fn hex(mut words: &[u8], bytes: &mut [u8; MOST]) -> Parsed<usize> {
     }
 }
 
-/// Reads words one blank apart, up to the end of the line: four bytes each, but for the last.
+/// Reads words separated by single blanks up to the end of the line. All but the last have four
+/// bytes.
 #[inline]
 fn quick_hex(row: &mut Row<'_>, bytes: &mut [u8; MOST]) -> Option<usize> {
     let mut found = 0;
@@ -380,7 +381,7 @@ fn quick_hex(row: &mut Row<'_>, bytes: &mut [u8; MOST]) -> Option<usize> {
     None
 }
 
-/// Says which of the fields that all lines have is wrong.
+/// The error for the first invalid field of those that all lines share.
 #[cold]
 fn not_an_event(line: &[u8]) -> Box<Fault> {
     let (_tag, rest) = word(line);

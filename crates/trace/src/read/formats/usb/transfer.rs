@@ -3,17 +3,17 @@
 /// A bulk transfer that moved bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer<'a> {
-    /// Nanoseconds since the capture began.
+    /// Nanoseconds since the start of the capture.
     pub(super) time_ns: u64,
-    /// The bus, where the capture names it.
+    /// The bus, if the capture gives it.
     pub(super) bus: Option<u16>,
-    /// The device's address on it.
+    /// The device's address on the bus.
     pub(super) device: u16,
-    /// From the device.
+    /// Whether it came from the device.
     pub(super) inward: bool,
     /// Bytes moved.
     pub(super) length: u64,
-    /// Those that were captured, from the first on.
+    /// The captured bytes, from the first on.
     pub(super) data: &'a [u8],
 }
 

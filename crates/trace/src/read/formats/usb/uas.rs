@@ -1,15 +1,15 @@
-//! USB Attached SCSI: information units on four pipes, many commands at once, distinguished by tags
-//! (ISO/IEC 14776-251, UAS). Numbers are big endian.
+//! USB Attached SCSI: information units on four pipes, with many commands at once, identified by
+//! tags (ISO/IEC 14776-251, UAS). Numbers are big endian.
 //!
-//! A capture does not say to which command the data on the data pipes belong (usbmon leaves out the
-//! stream), so commands are read and their bytes are not.
+//! A capture does not show to which command the data on the data pipes belong (usbmon omits the
+//! stream), so commands are read without their data.
 
 use super::transfer::Transfer;
 
-/// Bytes of a command unit with a command block of 16.
+/// Bytes of a command unit with a 16-byte command block.
 const COMMAND: u64 = 32;
 
-/// Bytes of a sense unit without and with the most sense data.
+/// Bytes of a sense unit, without and with the maximum of sense data.
 const SENSE: std::ops::RangeInclusive<u64> = 16..=16 + 252;
 
 /// Bytes of a response unit.
@@ -23,10 +23,10 @@ pub(super) struct Unit {
     pub(super) cdb: [u8; 16],
 }
 
-/// The command unit that a transfer to a device is, if it is one.
+/// Parses a transfer to a device as a command unit.
 ///
-/// A capture that begins late has no descriptors to say what the device is, so a unit must look
-/// right in every byte that the standard fixes.
+/// A capture that begins late has no descriptors of the device, so a unit must be valid in every
+/// byte that the standard fixes.
 #[inline]
 pub(super) fn command(transfer: &Transfer<'_>) -> Option<Unit> {
     let bytes = transfer.data;
@@ -45,7 +45,7 @@ pub(super) fn command(transfer: &Transfer<'_>) -> Option<Unit> {
     })
 }
 
-/// The end of a command, if a transfer from a device is one: its tag, and whether the device did it.
+/// Parses a transfer from a device as the end of a command: its tag, and whether it succeeded.
 #[inline]
 pub(super) fn status(transfer: &Transfer<'_>) -> Option<(u16, bool)> {
     let bytes = transfer.data;
@@ -54,7 +54,7 @@ pub(super) fn status(transfer: &Transfer<'_>) -> Option<(u16, bool)> {
             let reserved = bytes.get(7..14).is_none_or(|reserved| reserved == [0; 7]);
             reserved.then_some((u16_at(bytes, 2), *status == 0))
         }
-        // Sent in place of a sense unit for what was no proper command.
+        // Sent instead of a sense unit after an invalid command.
         [4, 0, ..] if transfer.length == RESPONSE && bytes.len() >= 4 => {
             Some((u16_at(bytes, 2), false))
         }
@@ -62,14 +62,15 @@ pub(super) fn status(transfer: &Transfer<'_>) -> Option<(u16, bool)> {
     }
 }
 
-/// Whether a command block ends in zeros where its operation code says it ends (SPC-5, 4.2.5.1).
+/// Whether a command block has only zeros after the length given by its operation code (SPC-5,
+/// 4.2.5.1).
 fn is_padded(cdb: &[u8; 16]) -> bool {
     let length = match cdb[0] >> 5 {
         0 => 6,
         1 | 2 => 10,
         4 => 16,
         5 => 12,
-        // Variable length or the vendor's own.
+        // Variable length, or vendor-specific.
         _ => return false,
     };
     cdb[length..].iter().all(|&byte| byte == 0)

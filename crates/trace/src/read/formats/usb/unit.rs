@@ -1,4 +1,4 @@
-//! A logical unit: what it is called, and how large its sectors are.
+//! A logical unit: its name, and its sector size.
 
 use super::{
     scsi::{self, Blocks},
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::{Op, read::context::Context};
 
-/// Why commands make no request; completes "3 rows left out: …".
+/// Why commands yield no request; completes "3 rows left out: …".
 const EMPTY: &str = "reads, writes and trims of 0 sectors";
 pub(super) const TOO_FAR: &str = "commands to sectors past the end of any device";
 
-/// What the user should know; completed by a count.
+/// Warning for the user, after a count.
 const ASSUMED: &str = "units whose sector size the capture does not tell, taken for 512 bytes \
      (plug the disk in while capturing, or say ‹sector-size›)";
 
@@ -18,9 +18,9 @@ const ASSUMED: &str = "units whose sector size the capture does not tell, taken 
 #[derive(Debug)]
 pub(super) struct Unit {
     lun: u16,
-    /// Bytes of its sectors, once the capture has shown it.
+    /// Bytes of a sector, once known from the capture.
     sector: Option<u64>,
-    /// Bytes of all of them, likewise.
+    /// Size of the unit in bytes, once known.
     disk: Option<u64>,
     assumed: bool,
 }
@@ -34,18 +34,18 @@ impl Unit {
         self.lun
     }
 
-    /// The device has said how large its sectors are and how many it has, unless that was noise.
+    /// Stores the sector size and the size of the unit as reported by the device, if plausible.
     pub(super) fn set_capacity(&mut self, sector: Option<u64>, disk: Option<u64>) {
         self.sector = sector.or(self.sector);
         self.disk = disk.or(self.disk);
     }
 
-    /// Bytes of the whole unit, unless the user says of how many bytes a sector is.
+    /// Size of the unit in bytes, unless the user gave the sector size.
     pub(super) fn disk(&self, cx: &Context) -> Option<u64> {
         self.disk.filter(|_| !cx.sector_is_given())
     }
 
-    /// The bytes a command is about, or why no request can come of it.
+    /// The byte range of a command, or why it yields no request.
     pub(super) fn place(
         &mut self,
         op: Op,
@@ -60,7 +60,7 @@ impl Unit {
         Ok((op, offset, len))
     }
 
-    /// Offset and length in bytes; `None` if they are past 2^64.
+    /// Offset and length in bytes; `None` beyond 2^64.
     pub(super) fn bytes(
         &mut self,
         blocks: Blocks,
@@ -74,8 +74,8 @@ impl Unit {
         Some((offset, len))
     }
 
-    /// Bytes in a sector: what the user says, else what the disk said, else what the host expects
-    /// to move for this many sectors.
+    /// Bytes in a sector: by the user, else by the disk, else by the length that the host expects
+    /// for this many sectors.
     fn sector(&mut self, count: u64, length: Option<u64>, cx: &mut Context) -> u64 {
         if self.sector.is_none()
             && let Some(length) = length
@@ -91,7 +91,7 @@ impl Unit {
     }
 }
 
-/// The volume of a logical unit: `bus.device`, and `.unit` for all but the first.
+/// The volume of a logical unit: `bus.device`, with `.unit` for all but the first.
 pub(super) fn volume((bus, device): Address, lun: u16, cx: &mut Context) -> u32 {
     let mut key = [0; 8];
     key[..4].copy_from_slice(&bus.map_or(u32::MAX, u32::from).to_le_bytes());

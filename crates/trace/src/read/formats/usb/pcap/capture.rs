@@ -1,7 +1,7 @@
-//! Packets out of a capture file, pcap or pcapng, in either byte order.
+//! Packets of a capture file, pcap or pcapng, in either byte order.
 //!
-//! The blocks are taken apart by `pcap-parser`; this adds what spans blocks (sections, interfaces,
-//! clocks) and bounds to what a damaged file may claim.
+//! `pcap-parser` parses the blocks. This module adds what spans blocks (sections, interfaces,
+//! clocks) and bounds for damaged files.
 
 use pcap_parser::{
     Block, LegacyPcapBlock, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame,
@@ -11,23 +11,23 @@ use pcap_parser::{
 
 use super::super::pcap_magic::{SECTION, is_next};
 
-/// Types of the blocks of pcapng that are read.
+/// Types of the pcapng blocks that are used.
 const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Interfaces a section may describe.
+/// Maximum number of interfaces in a section.
 const MOST_INTERFACES: usize = 1 << 16;
 
 const SECOND_NS: u128 = 1_000_000_000;
 
 type Frame = fn(&[u8]) -> nom::IResult<&[u8], LegacyPcapBlock<'_>, PcapError<&[u8]>>;
 
-/// Where in a capture we are.
+/// State of reading a capture.
 pub(super) struct Capture {
     kind: Kind,
-    /// Packets met so far.
+    /// Number of packets so far.
     packets: u64,
 }
 
@@ -36,7 +36,7 @@ enum Kind {
     Next { big: bool, interfaces: Vec<Interface> },
 }
 
-/// How the packets of an interface are to be read.
+/// How to read the packets of an interface.
 #[derive(Clone, Copy)]
 struct Interface {
     link: u32,
@@ -50,18 +50,18 @@ pub(super) struct Packet<'a> {
     pub(super) time_ns: u64,
     /// Its LINKTYPE.
     pub(super) link: u32,
-    /// The file is in big-endian order, and so are those headers that are in the host's.
+    /// Whether the file is big-endian, and with it headers in the host's byte order.
     pub(super) big: bool,
     pub(super) bytes: &'a [u8],
 }
 
-/// What stands at the front of the bytes at hand.
+/// The next element of the input.
 pub(super) enum Step<'a> {
-    /// A packet, and how many bytes it takes.
+    /// A packet, and its length in the input.
     Packet(Packet<'a>, usize),
-    /// Something else, of this many bytes.
+    /// Another element of this length.
     Other(usize),
-    /// A packet without a time, which cannot be used, of this many bytes.
+    /// A packet without a time, which cannot be used, of this length.
     Timeless(usize),
     /// More bytes are needed.
     More,
@@ -70,8 +70,8 @@ pub(super) enum Step<'a> {
 }
 
 impl Capture {
-    /// The capture that begins so, and the length of its header; `None` if it is none, or if too
-    /// few bytes are at hand.
+    /// The capture with this beginning, and the length of its header. `None` if it is not a
+    /// capture, or if there are too few bytes.
     pub(super) fn of(bytes: &[u8]) -> Option<(Capture, usize)> {
         if is_next(bytes) {
             let kind = Kind::Next { big: false, interfaces: Vec::new() };
@@ -91,12 +91,12 @@ impl Capture {
         Some((Capture { kind, packets: 0 }, bytes.len() - rest.len()))
     }
 
-    /// The number of the packet met last, counted from 1 as other programs do.
+    /// The number of the last packet, counted from 1 as in other programs.
     pub(super) fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// The link type of all packets, where the file has one.
+    /// The link type of all packets, if the file has only one.
     pub(super) fn link(&self) -> Option<u32> {
         match self.kind {
             Kind::Legacy { link, .. } => Some(link),
@@ -104,7 +104,7 @@ impl Capture {
         }
     }
 
-    /// Takes what stands at the front of `bytes`.
+    /// Parses the next element of `bytes`.
     #[inline]
     pub(super) fn step<'a>(&mut self, bytes: &'a [u8]) -> Step<'a> {
         let step = match &mut self.kind {
@@ -129,17 +129,17 @@ impl Capture {
     }
 }
 
-/// Takes a block of pcapng.
+/// Parses a pcapng block.
 #[inline]
 fn block<'a>(big: &mut bool, interfaces: &mut Vec<Interface>, bytes: &'a [u8]) -> Step<'a> {
     let Some(head) = bytes.first_chunk::<12>() else { return Step::More };
     let [kind, length] = [0, 4].map(|at| {
         let word = [head[at], head[at + 1], head[at + 2], head[at + 3]];
-        // A section header says itself which order it is in.
+        // A section header defines its own byte order.
         let big = if head.starts_with(&SECTION) { head[8] == 0x1a } else { *big };
         if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
     });
-    // Once the block is here, what the parser still misses is missing inside of it.
+    // If the block is complete, anything the parser still lacks is missing inside it.
     let is_here = bytes.len() >= length as usize;
     let damaged = || Step::Bad(format!("a block of type {kind} and {length} bytes is damaged"));
     if head.starts_with(&SECTION) {
@@ -153,7 +153,7 @@ fn block<'a>(big: &mut bool, interfaces: &mut Vec<Interface>, bytes: &'a [u8]) -
             Err(_) => damaged(),
         };
     }
-    // Blocks that do not matter may hold what they like.
+    // Other blocks may have any content.
     let parse = match (kind, *big) {
         (INTERFACE | SIMPLE_PACKET | ENHANCED_PACKET, false) => parse_block_le,
         (INTERFACE | SIMPLE_PACKET | ENHANCED_PACKET, true) => parse_block_be,
@@ -196,7 +196,7 @@ fn block<'a>(big: &mut bool, interfaces: &mut Vec<Interface>, bytes: &'a [u8]) -
     }
 }
 
-/// Passes over a block; `None` if it is damaged.
+/// Skips a block; `None` if it is damaged.
 fn skip(kind: u32, big: bool, bytes: &[u8], is_here: bool) -> Option<Step<'_>> {
     let parse = if big { parse_unknownblock_be } else { parse_unknownblock_le };
     match parse(bytes) {

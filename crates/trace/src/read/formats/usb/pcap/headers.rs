@@ -3,14 +3,14 @@
 
 use super::{super::transfer::Transfer, capture::Packet};
 
-/// usbmon's header of 48 bytes, in the order of the capturing machine.
+/// usbmon's header of 48 bytes, in the capturing machine's byte order.
 const LINUX: u32 = 189;
-/// As above, with 16 more.
+/// usbmon's header with 16 more bytes.
 const LINUX_MMAPPED: u32 = 220;
-/// USBPcap's, of Windows, always little endian.
+/// USBPcap's header on Windows, always little endian.
 const USBPCAP: u32 = 249;
 
-/// Link types of USB that are not read, and what to call them.
+/// USB link types that are not supported, with their names.
 const OTHERS: [(u32, &str); 8] = [
     (186, "FreeBSD's USB captures"),
     (266, "macOS's USB captures"),
@@ -22,32 +22,32 @@ const OTHERS: [(u32, &str); 8] = [
     (105, "Wi-Fi"),
 ];
 
-/// The bulk transfer type, in all of them.
+/// The bulk transfer type, in all formats.
 const BULK: u8 = 3;
 
-/// The bit of an endpoint that says from the device.
+/// The endpoint bit for transfers from the device.
 const INWARD: u8 = 0x80;
 
-/// Bytes of USBPcap's header before those of a transfer type.
+/// Bytes of USBPcap's header before the part for the transfer type.
 const USBPCAP_HEADER: usize = 27;
 
-/// What a packet is.
+/// The content of a packet.
 pub(super) enum Found<'a> {
     Transfer(Transfer<'a>),
-    /// A transfer of another type, or the end of one that has its bytes at the other.
+    /// A transfer of another type, or the end of a transfer that does not have its bytes.
     Nothing,
-    /// It was cut within its header.
+    /// The packet was cut off within its header.
     Cut,
-    /// It is of a link type that is not read.
+    /// The link type is not supported.
     OtherLink,
 }
 
-/// True for link types that are read.
+/// Whether a link type is supported.
 pub(super) fn is_read(link: u32) -> bool {
     matches!(link, LINUX | LINUX_MMAPPED | USBPCAP)
 }
 
-/// A link type for people.
+/// The name of a link type.
 pub(super) fn name(link: u32) -> String {
     match OTHERS.iter().find(|(other, _)| *other == link) {
         Some((_, name)) => format!("link type {link}, {name}"),
@@ -55,7 +55,7 @@ pub(super) fn name(link: u32) -> String {
     }
 }
 
-/// The transfer in a packet; its time counts from `start_ns`.
+/// The transfer in a packet. Its time counts from `start_ns`.
 #[inline]
 pub(super) fn transfer<'a>(packet: &Packet<'a>, start_ns: u64) -> Found<'a> {
     let time_ns = packet.time_ns.saturating_sub(start_ns);
@@ -82,7 +82,7 @@ fn linux<'a>(packet: &Packet<'a>, time_ns: u64, size: usize) -> Found<'a> {
     }
     let bus = [header[12], header[13]];
     let bus = if packet.big { u16::from_be_bytes(bus) } else { u16::from_le_bytes(bus) };
-    // A flag other than 0 is a letter that says why there are no data.
+    // A flag other than 0 is a letter that gives the reason for missing data.
     let captured = if header[15] == 0 { u32_at(36).min(length) } else { 0 };
     Found::Transfer(Transfer {
         time_ns,
@@ -100,7 +100,7 @@ fn usbpcap(bytes: &[u8], time_ns: u64) -> Found<'_> {
     let u16_at = |at| u16::from_le_bytes([header[at], header[at + 1]]);
     let size = usize::from(u16_at(0)).max(USBPCAP_HEADER);
     let inward = header[21] & INWARD != 0;
-    // Bit 0: from the device's driver up, so at the end of a transfer.
+    // Bit 0: from the device driver upwards, that is, at the end of a transfer.
     let is_end = header[16] & 1 != 0;
     let length = u32::from_le_bytes(word(header, 23));
     if header[22] != BULK || inward != is_end || length == 0 {

@@ -1,10 +1,10 @@
 //! Captures of USB in pcap and pcapng files: tcpdump and Wireshark on Linux (usbmon), USBPcap on
 //! Windows.
 //!
-//! Requests are the SCSI commands to disks and sticks. Times are nanoseconds since the first packet
-//! of the capture, of the earliest file where several are merged; a request arrives when its command
-//! goes out. The volume is `bus.device`, and `.unit` for all but the first logical unit. The bytes
-//! that Bulk-Only devices wrote and read are their contents.
+//! Requests are the SCSI commands to disks and sticks. Times are in nanoseconds since the first
+//! packet of the capture, or of the earliest file if several are merged. A request arrives when its
+//! command is sent. The volume is `bus.device`, with `.unit` for all but the first logical unit.
+//! The data that Bulk-Only devices wrote and read are the contents.
 
 mod capture;
 mod headers;
@@ -26,13 +26,13 @@ use headers::Found;
 
 const DAMAGED: &str = "the capture is damaged from here on; record it again";
 
-/// Why packets make no request; completes "3 rows left out: …".
+/// Why packets yield no request; completes "3 rows left out: …".
 const CUT: &str = "packets cut within their USB header; record with a larger snapshot length \
      (tcpdump -s)";
 const OTHER_LINK: &str = "packets of other links than USB";
 const TIMELESS: &str = "packets without a time (simple or obsolete packet blocks)";
 
-/// What the user should know.
+/// Warning for the user.
 const UNFINISHED: &str = "the capture ends within a packet, which is left out";
 
 pub(in crate::read::formats) const CAPTURE: Entry = Entry {
@@ -69,7 +69,7 @@ struct UsbPcap {
     disks: Disks,
     start: Start,
     contents: Contents,
-    /// The packets have ended; an error stands behind what is held back.
+    /// Whether the packets have ended. An error is returned after what is held back.
     ended: Option<Result<(), TraceError>>,
 }
 
@@ -141,7 +141,7 @@ impl UsbPcap {
         Ok(UsbPcap { input, capture, disks, start, contents: Contents::default(), ended: None })
     }
 
-    /// Takes the next packet or block; false at the end.
+    /// Handles the next packet or block; false at the end.
     #[inline]
     fn packet(&mut self, cx: &mut Context) -> Result<bool, TraceError> {
         let taken = match self.capture.step(self.input.window()) {
@@ -167,7 +167,7 @@ impl UsbPcap {
         Ok(true)
     }
 
-    /// Reads on, for the packet at hand is not whole; false if it never will be.
+    /// Reads more, because the packet is incomplete; false if there is no more.
     fn more(&mut self, cx: &mut Context) -> Result<bool, TraceError> {
         if self.input.window().len() >= LARGEST {
             let what = format!("the next packet is longer than {} MiB", LARGEST >> 20);
@@ -177,7 +177,7 @@ impl UsbPcap {
         }
         let more = self.input.fill()?;
         if !more && !self.input.window().is_empty() {
-            // Capturing programs are stopped when they are no longer needed.
+            // Captures usually end when the program is stopped.
             cx.remark(UNFINISHED);
         }
         Ok(more)
