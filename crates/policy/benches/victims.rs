@@ -1,18 +1,23 @@
-//! What choosing a victim takes, by policy and number of blocks.
+//! Time of choosing a victim, by policy and number of blocks.
 //!
-//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...] [warm=OVERWRITES] [hot] [kept] [FILE.csv] [FILE.svg]`
+//! `cargo bench --package thermocline-policy --bench victims -- [BLOCKS ...] [PRESET ...]
+//! [warm=OVERWRITES] [hot] [kept] [FILE.csv] [FILE.svg]`
 //!
-//! A log in its simplest form asks the policies as the translation layer does: uniform page writes, blocks of 16
-//! pages, a seventh of them spare; with `hot` nine of ten writes go to a tenth of the pages. The device is filled and half
-//! of it overwritten (`warm=2`: all of it twice). Then a thousand stretches of a hundred choices are timed, with the reading
-//! of the clock (some 40 ns). The median stretch counts: where the machine does other work, most stretches know nothing of
-//! it. What the caches hold by then counts: the choices of a large device take longer by the misses on their way, were
-//! they to look at nothing more.
+//! A minimal log calls the policies like the translation layer: uniform page writes, blocks of 16
+//! pages, a seventh of them spare. With `hot`, nine of ten writes go to a tenth of the pages. The
+//! device is filled and half of it overwritten (`warm=2`: all of it twice). Then a thousand
+//! stretches of a hundred choices are timed, including the reading of the clock (about 40 ns). The
+//! median stretch counts, because other work on the machine affects few stretches. The content of
+//! the caches matters: choices on a large device take longer by their cache misses, even if they
+//! visit no more blocks.
 //!
-//! `FILE.csv` takes each measurement as soon as it is made, and what it has already is not measured again: a run that was
-//! broken off goes on, and with `kept` nothing is measured: the table and the picture show what there is. Its last column is a digest of all victims, equal for two builds that choose alike.
+//! Each measurement is appended to `FILE.csv` at once, and measurements already in it are not
+//! repeated, so an interrupted run can be continued. With `kept` nothing is measured: the table and
+//! the chart show the existing results. The last column is a digest of all victims, which is equal
+//! for two builds with the same choices.
 //!
-//! Memory: 350 bytes a block. A device of ten million blocks takes up to 3.5 GB, and one to three minutes a preset.
+//! Memory: 350 bytes a block. A device of ten million blocks takes up to 3.5 GB, and one to three
+//! minutes a preset.
 
 use std::{
     collections::VecDeque,
@@ -34,14 +39,14 @@ use thermocline_policy::{
 use thermocline_testing::Draws;
 
 const PAGES: u32 = 16;
-/// Choices in a stretch, and stretches.
+/// Choices in a stretch, and number of stretches.
 const CHOICES: u32 = 100;
 const STRETCHES: usize = 1_000;
-/// Blocks at most, so that pages have numbers of 32 bits.
+/// Maximum number of blocks, so that pages have 32-bit numbers.
 const MOST_BLOCKS: u32 = u32::MAX / PAGES;
 const NOWHERE: u32 = u32::MAX;
 
-/// A log on which nothing fails.
+/// A log without failures.
 struct Log<P: Placement> {
     table: BlockTable,
     victim: Box<dyn Victim>,
@@ -49,28 +54,28 @@ struct Log<P: Placement> {
     batch: u32,
     place: Vec<u32>,
     owner: Vec<u32>,
-    /// What the placement has kept of each page, by logical page.
+    /// The placement's state of each page, by logical page.
     pages: Vec<P::Page>,
     free: VecDeque<BlockId>,
-    /// The next page of each stream, [`NOWHERE`] where no block is open.
+    /// The next page of each stream; [`NOWHERE`] if no block is open.
     open: Vec<u32>,
     mapped: u32,
-    /// Choices since the last stretch began, and what they took.
+    /// Choices since the start of the stretch, and their time.
     choices: u32,
     spent: Duration,
-    /// Of all victims.
+    /// A digest of all victims.
     digest: u64,
 }
 
 impl<P: Placement> Log<P> {
-    /// The host writes a page.
+    /// Performs a host write.
     fn write(&mut self, lpn: Lpn, now: u64) {
         let old = self.place[lpn.index()];
         let page = self.pages[lpn.index()];
         let place = self.whereabouts(old);
         let stream = self.placement.host(page, &Write { lpn, now, old: || place });
         self.make_room(now);
-        // Cleaning may have moved it.
+        // Cleaning may have moved the page.
         let old = self.place[lpn.index()];
         let at = self.program(lpn, stream, now);
         if old == NOWHERE {
@@ -96,7 +101,7 @@ impl<P: Placement> Log<P> {
         Some(Place { bank: 0, block: BlockId(page / PAGES), stream, page: page % PAGES, next })
     }
 
-    /// The next page of a stream takes a logical page.
+    /// Programs a logical page at the next page of a stream.
     fn program(&mut self, lpn: Lpn, stream: u8, now: u64) -> u32 {
         let next = &mut self.open[usize::from(stream)];
         if *next == NOWHERE {
@@ -173,7 +178,7 @@ impl<P: Placement> Log<P> {
         }
     }
 
-    /// On its own, so that profilers see it.
+    /// A separate function, so that profilers show it.
     #[inline(never)]
     fn choose(&mut self, now: u64) -> Option<BlockId> {
         self.table.choose(0, &mut self.placement, &mut *self.victim, now)
@@ -199,12 +204,12 @@ impl<P: Placement> Log<P> {
     }
 }
 
-/// What was measured.
+/// A measurement.
 #[derive(Clone, Debug)]
 struct Measured {
     preset: String,
     blocks: u32,
-    /// Nanoseconds a choice.
+    /// Nanoseconds per choice.
     ns: f64,
     digest: u64,
 }
@@ -221,7 +226,7 @@ impl Host {
     fn next(&mut self) -> Lpn {
         let is_hot = self.is_hot && self.draws.index(10) > 0;
         let pages = if is_hot { self.logical / 10 } else { self.logical };
-        // Hot pages lie among the others.
+        // Hot pages are scattered among the others.
         let page = self.draws.index(pages as usize) as u32;
         Lpn(if is_hot { page * 10 } else { page })
     }
@@ -232,7 +237,7 @@ struct Measure<'a> {
     preset: &'a Preset,
     victim: Box<dyn Victim>,
     context: Context,
-    /// How often the device is overwritten before.
+    /// How often the device is overwritten before the measurement.
     warm: f64,
     is_hot: bool,
 }
@@ -284,7 +289,7 @@ impl Visitor for Measure<'_> {
     }
 }
 
-/// A policy's name without its arguments, and these.
+/// A policy's name and its arguments.
 fn call(words: &str) -> (&str, Args) {
     let (name, args) = words.trim_end_matches(')').split_once('(').unwrap_or((words, ""));
     let args = args.split(',').filter_map(|arg| arg.split_once('='));
@@ -311,13 +316,13 @@ fn measure(preset: &Preset, blocks: u32, task: &Task) -> Measured {
         .expect("presets have arguments that are right")
 }
 
-/// What is to be done.
+/// The command line.
 struct Task {
     sizes: Vec<u32>,
     presets: Vec<&'static Preset>,
     warm: f64,
     is_hot: bool,
-    /// Whether nothing is to be measured.
+    /// Whether to skip measurements.
     is_kept: bool,
     csv: Option<String>,
     svg: Option<String>,
@@ -367,7 +372,7 @@ fn is_measured(preset: &Preset) -> bool {
     preset.layer == LayerKind::PageMapped && call(preset.placement).0 != "oracle"
 }
 
-/// What was measured by an earlier run.
+/// The measurements of earlier runs.
 fn earlier(path: &str) -> Result<Vec<Measured>, String> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -395,7 +400,7 @@ fn measured(line: &str) -> Option<Measured> {
     })
 }
 
-/// Measures what is not known yet, keeps it, and prints the table.
+/// Measures what is missing, stores it, and prints the table.
 fn run(task: &Task) -> Result<(), String> {
     let mut known = task.csv.as_deref().map_or(Ok(Vec::new()), earlier)?;
     let columns = task.sizes.iter().fold(String::new(), |mut columns, blocks| {

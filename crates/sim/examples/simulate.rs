@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: simulate TRACE")?;
     let (device, progress) = (Device::load("tlc-generic")?, Progress::default());
     let mut reader = read::open(&path, &read::ReadOptions::default())?;
-    // The pages that the trace touches, numbered anew: the device is as large as those, and the over-provisioning.
+    // The pages that the trace accesses, renumbered. The device has the size of those plus the
+    // over-provisioning.
     let mapping = TraceMapping { absolute: false, ..TraceMapping::of_files(&device, 0) };
     let trace = PreparedTrace::prepare(&mut reader, &path, mapping, &progress)?;
     for name in ["greedy", "thermocline"] {

@@ -1,4 +1,4 @@
-//! How many rows a second a core parses, by format. Rows are made in memory and read from it.
+//! Rows per second that one core parses, by format. Rows are generated in memory.
 //!
 //! `cargo bench -p thermocline-trace --bench parse [-- FORMAT…]`
 
@@ -11,13 +11,14 @@ use thermocline_trace::{
     write::TraceWriter,
 };
 
-/// Rows of each trace.
+/// Rows in each trace.
 const ROWS: u64 = 1_000_000;
 
-/// Times each trace is read; the fastest counts, as other work only slows it.
+/// Number of times that each trace is read. The fastest counts, because other load only slows
+/// reading.
 const ROUNDS: usize = 9;
 
-/// The numbers of one row, scattered like a real trace's.
+/// The numbers of one row, scattered as in a real trace.
 struct Row {
     n: u64,
     op: &'static str,
@@ -171,7 +172,7 @@ const FORMATS: [(&str, Writer); 25] = [
         writeln!(to, "{urb} {us} S Bi:1:005:1 -115 13 <")?;
         writeln!(to, "{urb} {us} C Bi:1:005:1 0 13 = 55534253 {tag:08x} 00000000 00")
     }),
-    // A request and its answer: two lines a request.
+    // A request and its reply: two lines a request.
     ("nbdkit", |to, r| {
         let (minute, second, us) = (r.n / 600_000, r.n / 10_000 % 60, r.n % 10_000 * 100);
         let (op, id) = (if r.one == 1 { "Write" } else { "Read" }, r.n);
@@ -225,7 +226,7 @@ fn main() {
     }
 }
 
-/// Those rows in the native format.
+/// The same rows in the native format.
 fn native() -> Result<Arc<[u8]>, TraceError> {
     let mut bytes = Vec::new();
     let mut writer = NativeWriter::new(&mut bytes, "native")?;
@@ -242,7 +243,7 @@ fn native() -> Result<Arc<[u8]>, TraceError> {
     Ok(bytes.into())
 }
 
-/// Prints how fast rows are read.
+/// Prints the speed of reading.
 fn report(name: &str, bytes: Arc<[u8]>) {
     let best = (0..ROUNDS).map(|_| seconds(name, &bytes)).fold(f64::INFINITY, f64::min);
     println!(
@@ -253,15 +254,15 @@ fn report(name: &str, bytes: Arc<[u8]>) {
     );
 }
 
-/// The processor's time that this thread has had, in seconds; the wall clock where the system
-/// does not tell. Other work on the machine then does not count as parsing.
+/// Processor time of this thread in seconds; the wall clock if the system does not report it. Other
+/// load on the machine is then not counted as parsing.
 fn processor_seconds(since: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let ns = told.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     ns.map_or_else(|| since.elapsed().as_secs_f64(), |ns| ns / 1e9)
 }
 
-/// How long it takes to read a trace.
+/// Time to read a trace, in seconds.
 fn seconds(name: &str, bytes: &Arc<[u8]>) -> f64 {
     let format = name.parse::<Format>().expect("a known format");
     let options = ReadOptions { format: Some(format), ..ReadOptions::default() };

@@ -1,4 +1,4 @@
-//! Arguments that would make a policy another than its documentation says are refused.
+//! Invalid arguments of policies are refused.
 
 use thermocline_policy::{Args, Context, ParamError, placement, victim};
 

@@ -1,4 +1,5 @@
-//! The examples in CONTRIBUTING.md are the real files, and the contracts' own texts list every hook.
+//! The examples in CONTRIBUTING.md equal the real files, and the module texts of the contracts list
+//! every hook.
 
 fn read(path: &str) -> String {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -43,7 +44,7 @@ fn each_contract_lists_all_its_hooks() {
     }
 }
 
-/// Every file that may use `unsafe` stands in the table of ARCHITECTURE.md, and no other is named there.
+/// The table in ARCHITECTURE.md lists exactly the files that may use `unsafe`.
 #[test]
 fn the_architecture_lists_every_unsafe_file() {
     fn files(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {

@@ -1,4 +1,4 @@
-//! docs/policies.md speaks of everything that is registered, and of nothing else.
+//! docs/policies.md lists exactly the registered policies.
 
 use thermocline_policy::{
     PolicyInfo,
@@ -42,7 +42,7 @@ fn every_registered_policy_has_a_row() {
     }
     for preset in PRESETS.iter().filter(|preset| preset.layer == LayerKind::PageMapped) {
         let (_, row) = presets.iter().find(|(name, _)| *name == preset.name).expect("has a row");
-        // The two striping presets share a row's words.
+        // The two striping presets share the text of a row.
         if !row.contains("| the same") {
             let (victim, placement) = axes(preset);
             for axis in [victim.name, placement.name] {

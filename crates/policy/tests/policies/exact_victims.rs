@@ -1,6 +1,6 @@
-//! Victims are exact: whatever happened to the blocks before, the index finds the block that a look
-//! at all of them finds. The look at all of them keeps its own record of times and counts and
-//! shares nothing with the index but the policy's own formula.
+//! Victims are exact: after any history of the blocks, the index finds the same block as a scan of
+//! all. The scan keeps its own record of times and counts, and shares only the policy's formula
+//! with the index.
 
 use crate::common::{BY_OTHER_RULES, Draws, Variant, variants};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use thermocline_policy::{
     victim::{Victim, VictimEntry},
 };
 
-/// What the test itself remembers of a block.
+/// The test's own record of a block.
 #[derive(Clone, Copy)]
 struct Seen {
     state: State,
@@ -24,11 +24,11 @@ struct Seen {
     invalidated: u64,
     youngest: u64,
     programmed_at: u64,
-    /// How many blocks were opened before.
+    /// Number of blocks opened before it.
     order: u64,
 }
 
-/// Whether `num / (den · age)` of the first is less than of the second, to the last bit.
+/// Whether the first `num / (den · age)` is less than the second, compared exactly.
 fn costs_less(a: [f64; 3], b: [f64; 3]) -> bool {
     let cost = |[num, den, age]: [f64; 3]| if num == 0.0 { 0.0 } else { num / (den * age) };
     if !cost(a).is_normal() || !cost(b).is_normal() {
@@ -40,7 +40,7 @@ fn costs_less(a: [f64; 3], b: [f64; 3]) -> bool {
     left < right || left == right && rests.0 < rests.1
 }
 
-/// A random but legal life of a device's blocks.
+/// A random valid history of a device's blocks.
 struct Life {
     blocks: BlockTable,
     seen: Vec<Seen>,
@@ -61,12 +61,12 @@ struct Life {
 struct Shape {
     blocks: u32,
     pages: u32,
-    /// Longest jump of the clock.
+    /// Longest step of the clock.
     jump: u64,
     /// The clock stands still for about this number of events.
     calm: u32,
     time_scale: f64,
-    /// Blocks begin with up to this number of erases.
+    /// Maximum number of initial erases of a block.
     erases: u32,
     seed: u64,
 }
@@ -145,7 +145,7 @@ impl Life {
             let at = self.draws.index(self.free.len());
             self.free.swap_remove(at)
         };
-        // Wear levelling opens blocks for data that are older than now.
+        // Wear levelling opens blocks for old data.
         let stamp = if self.draws.one_in(16) { self.now / 2 } else { self.now };
         let stream = self.draws.index(3) as u8;
         self.blocks.open(BlockId(b), stream, stamp);
@@ -159,7 +159,7 @@ impl Life {
 
     fn program(&mut self, at: usize) {
         let b = self.open[at];
-        // Every third block holds nothing but copies, whose times are those of old blocks.
+        // Every third block has only copies, with the times of old blocks.
         let copies = self.seen[b as usize].order.is_multiple_of(3) || self.draws.one_in(3);
         if copies && !self.closed.is_empty() {
             let from = self.closed[self.draws.index(self.closed.len())];
@@ -193,7 +193,7 @@ impl Life {
         }
     }
 
-    /// A page inferred to be garbage is not.
+    /// A page inferred to be garbage turns out to be valid.
     fn revalidate(&mut self, b: u32) {
         let s = &mut self.seen[b as usize];
         if s.valid < s.programmed {
@@ -203,7 +203,7 @@ impl Life {
         }
     }
 
-    /// A placement keeps a block for a queue of its own, or no longer.
+    /// A placement sets a block aside, or readmits it.
     fn set_aside_or_readmit(&mut self, b: u32) {
         let s = &mut self.seen[b as usize];
         if s.state == State::Closed {
@@ -231,7 +231,7 @@ impl Life {
         self.free.push(b);
     }
 
-    /// One random event.
+    /// Performs a random event.
     fn step(&mut self) {
         self.tick();
         let full = self.free.len() + self.open.len() <= 2;
@@ -242,7 +242,7 @@ impl Life {
             }
             0..=7 if self.open.len() < 3 => self.open(),
             8..=10 if !self.closed.is_empty() => {
-                // Hot: few blocks lose most pages.
+                // Hot traffic: few blocks lose most pages.
                 let hot = self.closed.len().div_ceil(8);
                 let b = self.closed[self.draws.index(hot)];
                 self.invalidate(b);
@@ -256,19 +256,19 @@ impl Life {
                 self.invalidate(b);
             }
             15 if !self.closed.is_empty() && self.draws.one_in(20) => {
-                // A trimmed file: a block becomes garbage all at once.
+                // A trimmed file: a block becomes garbage completely.
                 let b = self.closed[self.draws.index(self.closed.len())];
                 while self.seen[b as usize].valid > 0 {
                     self.invalidate(b);
                 }
             }
             15 if !self.closed.is_empty() && self.draws.one_in(20) => {
-                // Wear levelling empties a block nobody would choose.
+                // Wear levelling empties an arbitrary block.
                 let b = self.closed[self.draws.index(self.closed.len())];
                 self.clean(b);
             }
             16 if !self.closed.is_empty() && self.draws.one_in(10) => {
-                // Of a file inferred to be deleted all is alive.
+                // All pages of a file inferred to be deleted are valid after all.
                 let b = self.closed[self.draws.index(self.closed.len())];
                 while self.seen[b as usize].valid < self.seen[b as usize].programmed {
                     self.revalidate(b);
@@ -283,7 +283,7 @@ impl Life {
                 self.revalidate(b);
             }
             18 if !self.closed.is_empty() && self.draws.one_in(8) => {
-                // One in a few is aside at a time.
+                // Only few blocks are set aside at a time.
                 let aside =
                     self.closed.iter().find(|&&b| self.seen[b as usize].state == State::Aside);
                 let any = self.closed[self.draws.index(self.closed.len())];
@@ -306,7 +306,7 @@ impl Life {
         s.state == State::Closed && s.valid < self.pages
     }
 
-    /// The victim by looking at all blocks.
+    /// The victim by a scan of all blocks.
     fn by_looking_at_all(&self) -> Option<BlockId> {
         let mut best: Option<(BlockId, [f64; 3])> = None;
         for b in (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b)) {
@@ -321,7 +321,7 @@ impl Life {
                 Some(AgeSource::Closed) => Some(s.programmed_at),
             };
             let age = stamp.map_or(1.0, |at| self.transform.apply(self.now - at));
-            // Nothing to pay is the least there is, even for a block of no age.
+            // A cost of 0 is the lowest, even for a block of age 0.
             let cost = if num == 0.0 { 0.0 } else { num / (den * age) };
             assert!(!cost.is_nan(), "{:?}: the cost of block {b} is not a number", self.variant);
             let terms = [num, den, age];
@@ -332,7 +332,7 @@ impl Life {
         best.map(|(block, _)| block)
     }
 
-    /// The candidate of least weight by looking at all blocks.
+    /// The candidate with the least weight by a scan of all blocks.
     fn lightest(&self) -> Option<BlockId> {
         let weight = |b: u32| {
             let s = &self.seen[b as usize];
@@ -343,19 +343,19 @@ impl Life {
         candidates.min_by(|&a, &b| weight(a).total_cmp(&weight(b))).map(BlockId)
     }
 
-    /// The candidate with the least of something by looking at all blocks.
+    /// The candidate with the lowest value of `of` by a scan of all blocks.
     fn least(&self, of: impl Fn(&Seen) -> u32) -> Option<BlockId> {
         let candidates = (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b));
         candidates.min_by_key(|&b| of(&self.seen[b as usize])).map(BlockId)
     }
 
-    /// How many blocks each rule of the policy chose.
+    /// Number of blocks chosen by each rule of the policy.
     fn chosen(&self) -> Vec<u64> {
         self.victim.choices().into_iter().map(|(_, count)| count).collect()
     }
 
-    /// The least valid of the `window` closed blocks opened first, of all if none of those has
-    /// garbage.
+    /// The block with the fewest valid pages among the first `window` closed blocks in the order of
+    /// opening, or among all if none of those has garbage.
     fn lightest_of_oldest(&self, window: usize) -> Option<BlockId> {
         let mut oldest = self.closed.clone();
         oldest.retain(|&b| self.seen[b as usize].state == State::Closed);
@@ -506,7 +506,7 @@ fn transformations_that_tie_most_ages_are_searched_exactly() {
     for name in ["cost-benefit", "lfs", "cat"] {
         for age in ["created", "last-invalidation", "youngest", "closed"] {
             for bent in [
-                // All ages alike; young ages 0, old ones all the greatest; a time scale of 0.
+                // All ages equal; young ages 0 and old ones the maximum; a time scale of 0.
                 [("transform", "power"), ("exponent", "0")],
                 [("transform", "power"), ("exponent", "150")],
                 [("transform", "log"), ("tau", "0")],
@@ -524,7 +524,7 @@ fn transformations_that_tie_most_ages_are_searched_exactly() {
     }
 }
 
-/// A policy as somebody else may write it: lists of different valid counts weigh the same.
+/// A policy as a third party may write it: lists of different valid counts have equal weights.
 #[derive(Default)]
 struct Untouched {
     search: Search,
@@ -566,8 +566,8 @@ fn valid_counts_of_equal_weight_are_compared_by_age() {
 
 #[test]
 fn blocks_all_of_one_age_or_of_no_age_are_compared_by_the_rest() {
-    // Everything happens in one tick: the ages are 0, and T(0) may be 0. Later all have one age:
-    // equal weights in other terms (6/12 and 3/6) then differ by a rounding, in whatever subtree.
+    // Everything happens in one tick: the ages are 0, and T(0) may be 0. Later all have one age.
+    // Equal weights in different terms (6/12 and 3/6) then differ by a rounding, in any subtree.
     for variant in by_score() {
         for seed in 0..8 {
             let shape = Shape {
@@ -604,7 +604,7 @@ fn any_shape() -> impl Strategy<Value = Shape> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
-    /// Holds for every policy there is, drawn or scored.
+    /// Holds for every policy, random or by score.
     #[test]
     fn a_choice_is_a_candidate_and_comes_again_with_its_seed(
         variant in 0..variants().len(), shape in any_shape(), steps in 1..3000_usize,
@@ -720,7 +720,7 @@ fn both_choices_of_the_adaptive_policy_are_exact() {
                 if step % 7 > 0 {
                     continue;
                 }
-                // A round over 400 pages, or twenty rounds over 20 of them.
+                // One pass over 400 pages, or twenty passes over 20 of them.
                 let local = step / 350 % 2 == 1;
                 let pages = if local { 20 } else { 400 };
                 let written: Vec<_> = (0..400).map(|i| Lpn(i % pages)).collect();
@@ -772,7 +772,8 @@ fn equal_costs_are_ties_however_they_are_rounded() {
     for age in ["created", "last-invalidation"] {
         let variant = Variant::named("cat", &[("age", age), ("transform", "identity")]);
         for (a, b) in (1..PAGES).flat_map(|a| (1..PAGES).map(move |b| (a, b))) {
-            // valid · (erases + 1) / ((pages − valid) · age), as CAT has it: of both the same, with ages of weeks in nanoseconds.
+            // valid · (erases + 1) / ((pages − valid) · age), as in CAT: equal for both, with ages
+            // of weeks in nanoseconds.
             let (erases_a, erases_b) = (b % 7, a % 5);
             let (num_a, num_b) = (a * (erases_a + 1), b * (erases_b + 1));
             let unit = 1_234_567_890_123_u64;

@@ -1,4 +1,4 @@
-//! Policies without a layer around them. One binary: a link costs more than what it links here.
+//! Policies without a layer. One binary, because linking costs more than the tests.
 
 mod arguments;
 mod common;

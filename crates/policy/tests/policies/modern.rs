@@ -1,4 +1,4 @@
-//! Placements of the published stream schemes, held against examples worked by hand.
+//! Placements of published stream schemes, compared with examples worked out by hand.
 
 use crate::common::WithWords;
 use thermocline_flash::{BlockId, Lpn};
@@ -21,14 +21,14 @@ fn arguments(args: &[(&str, &str)]) -> Args {
     Args(args.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
 }
 
-/// The host writes a page; the stream it goes to.
+/// Performs a host write of a page; returns its stream.
 fn write(placement: &mut WithWords<impl Placement>, lpn: u32) -> u8 {
     let stream = placement.host(Lpn(lpn), 0);
     placement.written(Lpn(lpn), 0);
     stream
 }
 
-/// The streams of one page written `times` in a row.
+/// The streams of a page that is written `times` in a row.
 fn rewrite(placement: &mut WithWords<impl Placement>, lpn: u32, times: u32) -> Vec<u8> {
     (0..times).map(|_| write(placement, lpn)).collect()
 }
@@ -80,7 +80,7 @@ fn sep_bit() -> WithWords<SepBit> {
     p
 }
 
-/// As above, after 16 short-lived blocks, each cleaned 4 page writes after it was opened: ℓ = 4.
+/// [`sep_bit`] after 16 short-lived blocks, each cleaned 4 page writes after it was opened: ℓ = 4.
 fn sep_bit_with_life_span_4() -> WithWords<SepBit> {
     let mut p = sep_bit();
     for _ in 0..16 {
@@ -115,7 +115,8 @@ fn sep_bit_learns_the_life_span_from_sixteen_short_lived_blocks() {
     write(&mut p, 23);
     assert_eq!(p.host(Lpn(20), 0), LONG, "4 writes ago: no less than ℓ");
     assert_eq!(p.host(Lpn(21), 0), SHORT);
-    // With 15 blocks cleaned, or of long-lived data, ℓ is not known and anything lately written short.
+    // With 15 blocks cleaned, or with long-lived data, ℓ is unknown and any recent write counts as
+    // short.
     let mut p = sep_bit();
     for block in 0..31 {
         let stream = if block % 2 == 0 && block < 30 { SHORT } else { LONG };
@@ -136,7 +137,7 @@ fn sep_bit_sorts_survivors_by_their_block_and_then_by_age() {
     assert_eq!(copy(&mut p, 0), 2, "survived a block of short-lived data");
     clean(&mut p, 2, LONG);
     write(&mut p, 30);
-    // Ages of page 30, against 4 and 16 times ℓ = 4.
+    // Ages of page 30, relative to 4 and 16 times ℓ = 4.
     let mut classes = Vec::new();
     for age in 0..=64 {
         if [0, 15, 16, 63, 64].contains(&age) {
@@ -147,7 +148,7 @@ fn sep_bit_sorts_survivors_by_their_block_and_then_by_age() {
     assert_eq!(classes, [3, 3, 4, 4, 5]);
     rewrite(&mut p, 0, 300);
     assert_eq!(copy(&mut p, 30), 5, "there are no more classes");
-    // While ℓ is not known, no age reaches 4ℓ.
+    // While ℓ is unknown, no age reaches 4ℓ.
     let mut p = sep_bit();
     rewrite(&mut p, 0, 300);
     clean(&mut p, 2, LONG);
@@ -187,10 +188,10 @@ fn eti_cuts_out_hot_extents_and_lets_them_cool() {
     assert_eq!(rewrite(&mut p, 100, 6), [cold, cold, cold, cold, cold, hot]);
     assert_eq!([p.host(Lpn(99), 0), p.host(Lpn(101), 0)], [cold, cold], "its neighbours are not");
     assert_eq!(copy(&mut p, 100), 2);
-    // The sixth request halves 5 to 2, cold: one extent again, of which page 100 is cut out anew and
-    // counted from 0.
+    // The sixth request halves 5 to 2, cold: one extent again, from which page 100 is split anew
+    // and counted from 0.
     assert_eq!(rewrite(&mut p, 100, 5), [hot, cold, cold, cold, hot]);
-    // Requests of several pages cover all of theirs.
+    // A request of several pages counts for all of them.
     let mut p: WithWords<Eti> = build(&[]);
     for _ in 0..5 {
         for lpn in 40..48 {
@@ -203,7 +204,7 @@ fn eti_cuts_out_hot_extents_and_lets_them_cool() {
 
 #[test]
 fn eti_stops_cutting_where_extents_run_out() {
-    // Page 100 in the middle takes two cuts, page 0 at the edge takes one.
+    // Page 100 in the middle takes two splits, page 0 at the edge takes one.
     for (extents, lpn, stream) in [("2", 100, 0), ("3", 100, 1), ("1", 0, 0), ("2", 0, 1)] {
         let mut p: WithWords<Eti> = build(&[("extents", extents)]);
         rewrite(&mut p, lpn, 9);
@@ -249,7 +250,7 @@ fn warcip_adds_the_age_at_the_last_copy() {
 #[test]
 fn warcip_drops_idle_clusters_and_splits_busy_ones() {
     let mut p = warcip();
-    // Cluster 1 took a page, less than a block of 4, and cluster 0 more.
+    // Cluster 1 took one page, less than a block of 4, and cluster 0 more.
     for _ in 0..254 {
         p.closing(0, BlockId(0), 0);
     }
@@ -259,14 +260,14 @@ fn warcip_drops_idle_clusters_and_splits_busy_ones() {
     for lpn in 600..610 {
         write(&mut p, lpn); // the interval 0 only
     }
-    // Interval 36 of page 5, written at 6, sets the centre, for an empty block begins.
+    // Interval 36 of page 5, written at 6, sets the centre, because the block is empty.
     p.closing(0, BlockId(0), 0);
     assert_eq!(write(&mut p, 5), 0);
     let centre = 43.0 - 6.0;
     for _ in 0..254 {
         p.closing(0, BlockId(0), 0);
     }
-    // The new centre is half of it: 18.5. Page 0 was written at 32, page 7 at 8, and now is 44.
+    // The new centre is half of it: 18.5. Page 0 was written at 32, page 7 at 8; the time is 44.
     assert!((12.0_f64 - centre / 2.0).abs() < (12.0_f64 - centre).abs());
     assert_eq!(p.clone().host(Lpn(0), 0), 1);
     assert_eq!(p.clone().host(Lpn(7), 0), 0);
@@ -275,7 +276,7 @@ fn warcip_drops_idle_clusters_and_splits_busy_ones() {
 #[test]
 fn auto_stream_mq_queues_chunks_by_the_logarithm_of_their_writes() {
     let mut p: WithWords<AutoStreamMq> = build(&[("streams", "4"), ("chunk", "4")]);
-    // The queue of 0, 1, 2, … writes before: ln 3 > 1, ln 8 > 2, ln 21 > 3.
+    // The queue after 0, 1, 2, … earlier writes: ln 3 > 1, ln 8 > 2, ln 21 > 3.
     let expected: Vec<u8> =
         (0..25).map(|n| [0, 1, 2][(n >= 3) as usize + (n >= 8) as usize]).collect();
     assert_eq!(rewrite(&mut p, 0, 25), expected, "three queues");
@@ -313,7 +314,7 @@ fn auto_stream_sfr_goes_on_with_sequences_and_forgets_by_halves() {
     let mut idle = p.clone();
     rewrite(&mut p, 500, 8);
     rewrite(&mut idle, 500, 9);
-    // Since the third touch 9 and 10 pages were written: 3 + 1, and 3 / 2 + 1.
+    // Since the third touch, 9 and 10 pages were written: 3 + 1, and 3 / 2 + 1.
     assert_eq!((p.host(Lpn(0), 0), idle.host(Lpn(0), 0)), (1, 0));
 }
 
@@ -333,7 +334,7 @@ fn multi_stream_takes_the_logarithm_of_fading_updates() {
     assert_eq!(rewrite(&mut p, 1, 3), [0, 0, 1], "forgotten");
 }
 
-/// Whether a placement can be built; a failure is a refusal and nothing worse.
+/// Whether a placement can be built; a failure is an error and not a panic.
 struct Streams;
 
 impl placement::Visitor for Streams {

@@ -1,4 +1,4 @@
-//! The oracle: streams by the page writes that each page has left.
+//! The oracle: streams by the remaining lifetime of each page.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const CONTEXT: Context = Context {
     future: None,
 };
 
-/// Streams the oracle gives to the host's writes of page 0, and then to what survives.
+/// The oracle's streams for host writes of page 0, and then for survivors.
 struct Streams {
     writes: usize,
 }
@@ -62,7 +62,7 @@ fn the_oracle_sorts_pages_by_the_writes_they_have_left() {
     // Classes begin at 16, 160 and 1600 writes.
     let growing = [("classes", "4"), ("horizon", "4")];
     assert_eq!(streams(&growing, &context, 6), (vec![0, 1, 1, 1, 3, 3], [3, 1, 0]));
-    // Beyond what it was told, and told nothing, it takes everything for eternal.
+    // Beyond its known future, and without any, it assumes that pages never die.
     assert_eq!(streams(&fk, &context, 8).0[6..], [3, 3]);
     assert_eq!(streams(&fk, &CONTEXT, 2), (vec![3, 3], [3, 3, 3]));
     for wrong in [("classes", "1"), ("classes", "65"), ("horizon", "0"), ("spacing", "even")] {

@@ -1,4 +1,4 @@
-//! Placements that clean in an order of their own: each rule by hand, and the model of MiDAS against
+//! Placements with their own cleaning order: each rule by hand, and the model of MiDAS against
 //! closed forms.
 
 use crate::common::WithWords;
@@ -45,7 +45,7 @@ impl<P: Placement> Bank<P> {
         }
     }
 
-    /// Opens a block for a stream and fills it with data of the host.
+    /// Opens a block for a stream and fills it with host data.
     fn fill(&mut self, block: u32, stream: u8, victim: &dyn Victim) {
         let block = BlockId(block);
         self.blocks.open(block, stream, self.now);
@@ -71,7 +71,7 @@ impl<P: Placement> Bank<P> {
         Some(chosen.0)
     }
 
-    /// Empties a block; the streams that two of its pages go to.
+    /// Empties a block; returns the streams of two of its pages.
     fn clean(&mut self, block: u32) -> [u8; 2] {
         let block = BlockId(block);
         let info = *self.blocks.block(block);
@@ -96,7 +96,7 @@ impl<P: Placement> Bank<P> {
 fn midas_cleans_the_first_group_over_its_size_and_moves_what_survives_down_the_chain() {
     let params = MidasParams { groups: Some(5), ..MidasParams::default() };
     let mut midas = Midas::new(&params, &context(20, 40)).expect("valid");
-    // G0 one block, G1 two, G2 one: the open block counts.
+    // G0 one block, G1 two, G2 one; the open block counts.
     midas.take(&[1, 3, 2]);
     let mut victim = Greedy;
     let mut bank = Bank::new(midas, 20, &victim);
@@ -106,24 +106,26 @@ fn midas_cleans_the_first_group_over_its_size_and_moves_what_survives_down_the_c
     bank.fill(2, 3, &victim);
     bank.invalidate(0, 1);
     bank.invalidate(2, 1);
-    // No queue is too long: the last group gives the victim, though block 0 is as empty.
+    // No queue exceeds its size, so the last group gives the victim, although block 0 is as empty.
     assert_eq!(bank.choose(&mut victim), Some(2));
     assert_eq!(bank.blocks.block(BlockId(0)).state, State::Aside);
-    // Block 3 makes G1 too long: its oldest block is cleaned, and moves to G2.
+    // Block 3 makes G1 exceed its size: its oldest block is cleaned, and moves to G2.
     bank.fill(3, 0, &victim);
     bank.invalidate(3, 3);
     assert_eq!(bank.choose(&mut victim), Some(0));
     assert_eq!(bank.clean(0), [2, 2]);
-    // The hot group comes before the others, and its survivors go to G1.
+    // The hot group precedes the others, and its survivors go to G1.
     bank.fill(4, 1, &victim);
     bank.fill(5, 0, &victim);
     bank.invalidate(4, 2);
     assert_eq!(bank.choose(&mut victim), Some(4));
     assert_eq!(bank.clean(4), [0, 0]);
-    // Block 1 has no garbage: it moves on as it is. So G1 is content, and the last group's turn comes.
+    // Block 1 has no garbage, so it moves on without copies. Then G1 has its size, and the last
+    // group gives the victim.
     assert_eq!(bank.choose(&mut victim), Some(2));
     assert_eq!(bank.clean(2), [3, 3]);
-    // The last group is empty. Of the queues the coldest with garbage: block 1 now stands in G2.
+    // The last group is empty. The coldest queue with garbage gives the victim: block 1 is now in
+    // G2.
     bank.invalidate(1, 1);
     assert_eq!(bank.choose(&mut victim), Some(1));
     assert_eq!(bank.clean(1), [3, 3]);
@@ -136,18 +138,19 @@ fn midas_knows_hot_pages_by_where_their_last_copy_died() {
     let midas = Midas::new(&params, &context(20, 8)).expect("valid");
     let victim = Greedy;
     let mut bank = Bank::new(midas, 20, &victim);
-    // The filter sleeps while the device is written once.
+    // The filter is inactive while the device is written once.
     bank.fill(0, 0, &victim);
     bank.fill(1, 0, &victim);
     bank.fill(2, 0, &victim);
     let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
-    // Three deaths of a copy in a young block of G1, and the page is hot: stream 1 is G0.
+    // After three deaths of a copy in a young block of G1 the page is hot: stream 1 is G0.
     let streams: Vec<u8> = (0..4).map(|_| bank.placement.host_over(Lpn(3), place(2), 0)).collect();
     assert_eq!(streams, [0, 0, 0, 1]);
-    // Death in an old block, of more than the 8 writes that the filter begins with, tells against it.
+    // A death in an old block, after more than the initial 8 writes of the filter, counts against
+    // it.
     let streams: Vec<u8> = (0..2).map(|_| bank.placement.host_over(Lpn(3), place(0), 0)).collect();
     assert_eq!(streams, [1, 0]);
-    // A trimmed page is forgotten.
+    // A trim resets the page.
     for _ in 0..3 {
         bank.placement.host_over(Lpn(3), place(2), 0);
     }
@@ -167,13 +170,14 @@ fn fifo(alpha: f64) -> f64 {
 #[test]
 fn the_fixed_point_of_hot_and_cold_data_meets_the_closed_form() {
     for (alpha, printed) in [(1.07, 7.817), (1.15, 4.016), (1.28, 2.481)] {
-        // Uniform: whatever part is called hot, if it takes as large a part of the writes.
+        // Uniform traffic: any part may be called hot, if it takes an equal part of the writes.
         for share in [0.1, 0.5, 0.8] {
             let a = hot_cold(alpha, share, share);
             assert!((a / printed - 1.0).abs() < 3e-4, "{alpha}: {a} for {printed}");
             assert!((a / fifo(alpha) - 1.0).abs() < 1e-6);
         }
-        // It is a fixed point, and skew makes a log cleaned in turn worse: cold data go round.
+        // It is a fixed point. Skew makes a log cleaned in order worse, because cold data are
+        // copied repeatedly.
         let (r, f) = (0.9, 0.1);
         let a = hot_cold(alpha, r, f);
         let right = 1.0
@@ -208,7 +212,7 @@ fn the_closed_form_of_the_group_chain_matches_two_thousand_steps() {
     assert!((waf(&hot, &valid) - (1.0 + copies / flow)).abs() < 1e-9);
 }
 
-/// Geometric lives of a mean of `mean` steps.
+/// Geometric lifetimes with a mean of `mean` steps.
 fn uniform(mean: f64, steps: usize) -> Vec<u32> {
     let at = |t: f64| 1e8 * (-t / mean).exp();
     let mut counts: Vec<u32> =
@@ -219,16 +223,17 @@ fn uniform(mean: f64, steps: usize) -> Vec<u32> {
 
 #[test]
 fn predicted_valid_rates_and_write_amplification_follow_from_lifetimes() {
-    // Pages live 4,000 page writes in the mean; steps of 10.
+    // Pages live 4,000 page writes on average; steps of 10.
     let lives = Lifetimes::new(&uniform(400.0, 4000), 10).expect("counted");
     let space = Space { blocks: 460, pages: 10, mapped: 4000 };
     let plan = predict(&lives, &space, Hot::default(), &[100, 360]).expect("room");
     // G1 takes all writes: its blocks stay for 99.5 blocks written.
     assert!((plan.valid[0] - (-995.0_f64 / 4000.0).exp()).abs() < 1e-3, "{:?}", plan.valid);
-    // What is not in G1 is in the last group, and the chain gives the write amplification.
+    // Pages outside G1 are in the last group, and the chain gives the write amplification.
     let again = waf(&Hot::default(), &plan.valid[..2]);
     assert!((plan.waf - again).abs() < 1e-12 && plan.waf > 1.0);
-    // A queue longer than the lives that were measured, or without room behind it: nothing is said.
+    // There is no prediction for a queue longer than the measured lifetimes, or without room behind
+    // it.
     assert!(predict(&lives, &space, Hot::default(), &[4100, 360]).is_none());
     assert!(predict(&lives, &space, Hot::default(), &[100, 0]).is_none());
     assert!(Lifetimes::new(&[0, 0, 0], 10).is_none());
@@ -237,7 +242,7 @@ fn predicted_valid_rates_and_write_amplification_follow_from_lifetimes() {
 #[test]
 fn the_search_separates_hot_from_cold_and_knows_that_uniform_traffic_gains_nothing() {
     let space = Space { blocks: 1150, pages: 64, mapped: 64_000 };
-    // 90 % of the writes to 10 % of the pages: mean lives of 7,111 and 576,000 page writes.
+    // 90 % of the writes to 10 % of the pages: mean lifetimes of 7,111 and 576,000 page writes.
     let (hot, cold) = (uniform(7111.0 / 64.0, 16_000), uniform(576_000.0 / 64.0, 16_000));
     let counts: Vec<u32> = hot.iter().zip(&cold).map(|(h, c)| (9 * (h / 10)) + c / 10).collect();
     let lives = Lifetimes::new(&counts, 64).expect("counted");
@@ -264,7 +269,7 @@ fn what_a_log_gains_by_space_is_the_slope_of_its_write_amplification() {
 
 struct Script(fn(&mut dyn FnMut(Step) -> i64));
 
-/// What is done with a bank of 20 blocks.
+/// An operation on a bank of 20 blocks.
 enum Step {
     Fill(u32, u8),
     Invalidate(u32, u32),
@@ -314,9 +319,9 @@ fn envy_cleans_the_longest_queue_in_turn_and_writes_back_where_data_come_from() 
         step(Step::Invalidate(0, 1));
         // Partition 1 has three blocks, and block 0 is the oldest.
         assert_eq!(step(Step::Choose), 0);
-        // Page 1 is of partition 0 by its address, wherever the fill put it.
+        // Page 1 belongs to partition 0 by its address, wherever the fill put it.
         assert_eq!(step(Step::Clean(0)), 0);
-        // A block of garbage only costs nothing.
+        // A block with only garbage costs nothing.
         step(Step::Invalidate(2, 1));
         assert_eq!(step(Step::Choose), 2);
     });
@@ -329,12 +334,12 @@ fn multi_log_moves_survivors_down_one_level_at_a_time() {
             step(Step::Fill(block, 0));
         }
         step(Step::Invalidate(1, 2));
-        // Block 0 has no garbage and is passed over.
+        // Block 0 has no garbage and is skipped.
         assert_eq!(step(Step::Choose), 1);
         assert_eq!(step(Step::Clean(1)), 1, "level 0 holds blocks: level 1 is opened");
         step(Step::Invalidate(2, 1));
         assert_eq!(step(Step::Choose), 2);
-        // Page 1 is of level 1 by now, and no block of that level is full: it stays.
+        // Page 1 is now of level 1, and no block of that level is full, so it stays.
         assert_eq!(step(Step::Clean(2)), 1);
     });
 }
@@ -366,13 +371,13 @@ impl Visitor for Counting {
         bank.now = 100;
         let place =
             |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
-        // Two pages of block 0 die, one of block 1; the survivors of block 0 are hotter by far.
+        // Two pages of block 0 die, one of block 1. The survivors of block 0 are much hotter.
         for (lpn, block) in [(1, 0), (2, 0), (4, 1)] {
             bank.placement.host_over(Lpn(lpn), place(block), 100);
             bank.invalidate(block, 1);
         }
         assert_eq!(bank.choose(&mut victim), Some(1));
-        // The hot page dies: what is left of block 0 is as cold as block 1, and less.
+        // The hot page dies. The rest of block 0 is as cold as block 1, and there is less of it.
         bank.placement.host_over(Lpn(0), place(0), 100);
         bank.invalidate(0, 1);
         assert_eq!(bank.choose(&mut victim), Some(0));
@@ -393,7 +398,7 @@ fn sfs_sets_the_hotness_of_blocks_for_cost_hotness() {
         .expect("valid");
 }
 
-/// What is known of page 1 after it was overwritten every 64 writes, and page 2 every 8192.
+/// The state of page 1, overwritten every 64 writes, and of page 2, overwritten every 8192.
 struct Remembered;
 
 impl Visitor for Remembered {
@@ -454,7 +459,7 @@ fn survival_keeps_the_logarithm_of_intervals_and_finds_it_beside_the_pages() {
         .expect("valid");
 }
 
-/// A policy whose factor of wear is not the placement's.
+/// A policy whose factor of wear is not set by the placement.
 struct Worn;
 
 impl Victim for Worn {
@@ -469,7 +474,7 @@ impl Victim for Worn {
     }
 }
 
-/// After each change of a factor the victim is that of a look at all blocks.
+/// After each change of a factor, the victim equals that of a scan of all blocks.
 fn factors_are_exact(mut victim: impl Victim, age: impl Fn(u64) -> f64) {
     const BLOCKS: usize = 300;
     let mut draws = crate::common::Draws(3);

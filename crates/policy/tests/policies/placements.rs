@@ -1,5 +1,5 @@
-//! Placements, as far as a layer can see them: streams within range, survivors never lost while
-//! sorted, and trimmed pages forgotten.
+//! Placements as a layer sees them: streams are in range, sorting loses no survivors, and trims
+//! reset pages.
 
 use crate::common::{Draws, WithWords};
 use thermocline_flash::{BlockId, Lpn};
@@ -83,7 +83,7 @@ fn streams_are_in_range_and_sorting_loses_nothing() {
     }
 }
 
-/// Page 0 is written often and lately, page 1 once; page 0 is trimmed or not.
+/// Page 0 is written often and recently, page 1 once. Page 0 is trimmed or not.
 struct Hot {
     trimmed: bool,
 }
@@ -122,17 +122,17 @@ fn a_trimmed_page_is_no_longer_hot() {
     assert_eq!(with("age-sort", Hot { trimmed: false }).1, [0, 1], "youngest first");
 }
 
-/// What happens to page 7, and what a placement is to make of it.
+/// An event of page 7, with the expected answer of the placement.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Filled,
     /// Written at a time; the stream.
     Host(u64, u8),
-    /// As above, and its old copy is cleaned away before the new one is written.
+    /// Written at a time, and its old copy is cleaned before the new one is written; the stream.
     HostCleaned(u64, u8),
     /// Cleaned at a time; the stream.
     Survivor(u64, u8),
-    /// As above, but it finds room only in another stream.
+    /// Cleaned at a time, but there is only room in another stream; both streams.
     Spilt(u64, u8, u8),
     ReadOnly(u64),
     Trimmed,
@@ -147,7 +147,7 @@ impl placement::Visitor for Script<'_> {
         let mut placement = WithWords::of(placement);
         use Event::{Filled, Host, HostCleaned, ReadOnly, Spilt, Survivor, Trimmed};
         let page = Lpn(7);
-        // The stream that its copy lies in; that of read-only data is beyond the placement's own.
+        // The stream of its copy. That of read-only data is beyond the placement's own.
         let mut lies: Option<u8> = None;
         let at = |lies: Option<u8>| {
             lies.map(|stream| Place { bank: 0, block: BlockId(0), stream, page: 0, next: 1 })
@@ -209,7 +209,8 @@ fn regions_change_as_the_state_machine_says() {
             .expect("registered")
             .expect("arguments");
     };
-    // Without a threshold: up with each update, down with each cleaning, new data at the bottom.
+    // Without a threshold: up with each update, down with each cleaning; new data start at the
+    // bottom.
     let three = &[("regions", "3")];
     script(three, &[Host(1, 0), Host(2, 1), Host(3, 2), Host(4, 2), Survivor(5, 1)]);
     script(
@@ -217,11 +218,11 @@ fn regions_change_as_the_state_machine_says() {
         &[Filled, Survivor(1, 0), Host(2, 1), Survivor(3, 0), Survivor(4, 0), Host(5, 1)],
     );
     script(three, &[Filled, Host(1, 1), Host(2, 2), Trimmed, Host(3, 0), Host(4, 1)]);
-    // The region is decided before the cleaning that moves the old copy down.
+    // The region is chosen before the cleaning that moves the old copy down.
     script(three, &[Filled, Host(1, 1), HostCleaned(2, 2), Survivor(3, 1), HostCleaned(4, 2)]);
-    // What was written as read-only is new when it is updated after all.
+    // A page written as read-only counts as new when it is updated later.
     script(three, &[Filled, Host(1, 1), ReadOnly(2), Host(3, 0), Host(4, 1)]);
-    // A survivor that lands elsewhere belongs there.
+    // A survivor that is placed elsewhere belongs there.
     script(
         three,
         &[Filled, Host(1, 1), Spilt(2, 0, 2), Survivor(3, 1), Spilt(4, 0, 1), Host(5, 2)],
@@ -231,11 +232,12 @@ fn regions_change_as_the_state_machine_says() {
         &[Filled, Host(1, 0), Survivor(2, 0), Host(3, 0), Trimmed, Host(4, 0)],
     );
 
-    // With one of 10 ticks: an update within 9 ticks rises, a cleaning after more than 10 sinks.
+    // With a threshold of 10 ticks, an update within 9 ticks rises, and a cleaning after more than
+    // 10 sinks.
     let ten = &[("regions", "3"), ("threshold", "10ns")];
     script(ten, &[Filled, Host(9, 1), Host(19, 1), Host(28, 2), Host(29, 2)]);
     script(ten, &[Filled, Host(5, 1), Host(10, 2), Survivor(20, 2), Survivor(21, 1)]);
-    // An update begins a new time in the region, whether it rises or not.
+    // An update restarts the time in the region, whether it rises or not.
     script(ten, &[Filled, Host(50, 0), Host(59, 1), Host(69, 1), Survivor(79, 1), Survivor(80, 0)]);
     // So does sinking; staying does not.
     script(
@@ -246,19 +248,19 @@ fn regions_change_as_the_state_machine_says() {
     script(ten, &[Filled, Survivor(100, 0), Host(101, 0)]);
     script(ten, &[Filled, Host(1, 1), Survivor(5, 1), Survivor(12, 0)]);
     script(ten, &[Filled, Host(1, 1), Trimmed, Host(2, 0), Host(3, 1)]);
-    // Landing elsewhere is a move; landing where it was is none.
+    // Placement in another stream is a move; placement in the old one is not.
     script(ten, &[Filled, Host(1, 1), Spilt(8, 1, 0), Survivor(18, 0), Host(17, 1)]);
     script(ten, &[Filled, Host(1, 1), Host(2, 2), Spilt(13, 1, 2), Host(14, 2), Survivor(24, 2)]);
     script(ten, &[Filled, Host(1, 1), Host(2, 2), Spilt(13, 1, 2), Survivor(14, 1)]);
-    // A threshold of nothing: nobody is young, and who is cleaned a tick later is old.
+    // With a threshold of 0 no page is young, and a page cleaned a tick later is old.
     let none = &[("regions", "3"), ("threshold", "0")];
     script(none, &[Host(1, 0), Host(1, 0), Host(2, 0), Survivor(3, 0)]);
-    // One beyond any age: everybody is young, nobody old.
+    // With a threshold beyond any age every page is young, and none is old.
     let ever = &[("regions", "3"), ("threshold", "100000d")];
     script(ever, &[Host(1, 0), Host(1 << 50, 1), Host(1 << 51, 2), Survivor(1 << 55, 2)]);
 }
 
-/// Writes in blocks of four pages, as the streams of a layer would hold them.
+/// Writes in blocks of four pages, as in the streams of a layer.
 struct Intervals;
 
 impl placement::Visitor for Intervals {
@@ -276,7 +278,7 @@ impl placement::Visitor for Intervals {
         };
         let page = Lpn(0);
         assert_eq!(placement.host_over(page, None, 0), UNCLASSIFIED);
-        // Figure 2: index 0 of the block before, the next page is index 1 of the open one: five.
+        // Figure 2: index 0 of the block before; the next page is index 1 of the open block: five.
         for stream in [UNCLASSIFIED, HOT, WARM] {
             let first = u32::from(stream) * 10;
             for block in first..first + 3 {
@@ -296,7 +298,7 @@ impl placement::Visitor for Intervals {
             assert_eq!(host(2, 1, 4), HOT, "three pages of a full block");
             assert_eq!(host(0, 3, 0), WARM, "two blocks ago");
         }
-        // Cold data never become hot; nor what was written as read-only, in a stream of its own.
+        // Cold data never become hot, nor do data written as read-only in their own stream.
         for stream in [COLD, 4] {
             placement.opened(0, BlockId(60), stream, 0);
             assert_eq!(placement.host_over(page, place(0, 60, stream, 0, 1), 0), WARM);
@@ -305,12 +307,12 @@ impl placement::Visitor for Intervals {
             placement.cleaning(&Cleaning { stream, ..cleaning(0) });
             assert_eq!(placement.survivor(page, 0), COLD, "whatever it was");
         }
-        // Every bank has streams of its own.
+        // Every bank has its own streams.
         placement.opened(1, BlockId(90), HOT, 0);
         assert_eq!(placement.host_over(page, place(1, 90, HOT, 0, 1), 0), HOT);
         assert_eq!(placement.host_over(page, place(0, 12, HOT, 0, 1), 0), HOT);
         assert_eq!(placement.host_over(page, place(1, 12, HOT, 0, 1), 0), WARM);
-        // A block cleaned and opened for another stream is that stream's.
+        // A block that was cleaned and opened for another stream belongs to that stream.
         placement.opened(0, BlockId(12), WARM, 0);
         assert_eq!(placement.host_over(page, place(0, 12, WARM, 0, 1), 0), HOT);
     }

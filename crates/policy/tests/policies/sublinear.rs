@@ -1,5 +1,5 @@
-//! Victims are found without looking at all blocks: the ages a search asks for, counted in steady
-//! state, grow far more slowly than the device.
+//! Victims are found without a scan of all blocks: the number of ages that a search computes in
+//! steady state grows far more slowly than the device.
 
 use std::{cell::Cell, collections::VecDeque};
 
@@ -13,7 +13,7 @@ use thermocline_policy::{
 
 const PAGES: u32 = 16;
 
-/// An age transformation that counts how often it is asked.
+/// An age transformation that counts its calls.
 struct Counting {
     transform: Transform,
     exact: Cell<u64>,
@@ -45,8 +45,8 @@ struct Cost {
     write_amplification: f64,
 }
 
-/// A log of `blocks` blocks, 85 % of it data, one open block for host and cleaner alike, run until
-/// it is steady; then the mean cost of a selection.
+/// A log of `blocks` blocks, 85 % of it data, with one open block for host and cleaner, run to a
+/// steady state; then the mean cost of a selection.
 fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost {
     let logical = (u64::from(blocks * PAGES) * 85 / 100) as u32;
     let context = Context {
@@ -101,7 +101,7 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
         let lpn = if now < u64::from(logical) {
             now as usize
         } else if traffic == Traffic::HotCold && !draws.one_in(10) {
-            // Hot pages lie scattered.
+            // Hot pages are scattered.
             draws.index(logical as usize / 10) * 10
         } else {
             draws.index(logical as usize)
@@ -123,7 +123,8 @@ fn cost_of_a_selection(variant: &Variant, traffic: Traffic, blocks: u32) -> Cost
     }
 }
 
-/// A page that can be programmed: `at`, or the first of the next free block if `at` left its block.
+/// A page that can be programmed: `at`, or the first of the next free block if `at` is beyond its
+/// block.
 fn room(
     at: u32,
     table: &mut BlockTable,
@@ -161,7 +162,7 @@ fn grows_slowly(name: &str, args: &[(&str, &str)]) {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
         let sizes = [1 << 8, 1 << 11, 1 << 14];
         let costs = costs(name, args, traffic, &sizes);
-        // Bounds are those of nodes; exact ages are asked for blocks.
+        // Bounds are computed for nodes, exact ages for blocks.
         let all: Vec<f64> = costs.iter().map(|c| c.exact + c.bounds).collect();
         for pair in all.windows(2) {
             assert!(
@@ -199,7 +200,7 @@ fn a_search_by_fifo_grows_slower_than_the_device() {
     grows_slowly("fifo", &[]);
 }
 
-/// One head for each number of valid pages, most of them ruled out: no more for more blocks.
+/// One head for each number of valid pages, most of them excluded: no more for more blocks.
 #[test]
 fn a_search_by_last_invalidation_does_not_grow_with_the_device() {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
@@ -211,14 +212,14 @@ fn a_search_by_last_invalidation_does_not_grow_with_the_device() {
     }
 }
 
-/// A row of lists for each number of erases: few while wear is level.
+/// A row of lists for each erase count; there are few while wear is even.
 #[test]
 fn a_search_by_cat_and_last_invalidation_grows_slower_than_the_device() {
     grows_slowly("cat", &[("age", "last-invalidation")]);
 }
 
-/// The limit of the lists: which of the blocks that tie has the lowest number takes a look at each,
-/// and a staircase ties all of its oldest step. That is a share of the blocks, if a small one.
+/// The limit of the lists: finding the lowest number among tied blocks visits each of them, and a
+/// staircase ties all blocks of its oldest step. That is a share of the blocks, but a small one.
 #[test]
 fn a_staircase_of_last_invalidations_is_looked_at_where_it_ties() {
     for traffic in [Traffic::Uniform, Traffic::HotCold] {
@@ -230,7 +231,7 @@ fn a_staircase_of_last_invalidations_is_looked_at_where_it_ties() {
     }
 }
 
-/// Blocks without valid pages tie whatever their age; there may be as many as a device has.
+/// Blocks without valid pages tie at any age. There may be as many as a device has.
 #[test]
 fn a_trimmed_device_is_cleaned_without_asking_for_ages() {
     const BLOCKS: u32 = 10_000;

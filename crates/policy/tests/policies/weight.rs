@@ -1,5 +1,5 @@
-//! The striping paper's weight of a block (§5.2, Table 3), among blocks made by hand: a dead page
-//! counts 1, a live cold one −1, a live hot one −2, and the heaviest block is cleaned.
+//! The striping paper's weight of a block (§5.2, Table 3), on hand-made blocks: a dead page counts
+//! 1, a live cold one −1, a live hot one −2, and the heaviest block is cleaned.
 
 use thermocline_flash::BlockId;
 use thermocline_policy::{
@@ -24,7 +24,7 @@ impl Full {
         Self { dead, cold, hot }
     }
 
-    /// As the paper has it: benefit less cost, page by page.
+    /// The paper's definition: benefit minus cost, page by page.
     fn weight(self) -> i64 {
         let [dead, cold, hot] = [self.dead, self.cold, self.hot].map(i64::from);
         let (benefit, cost) = (dead + cold, 2 * (cold + hot));
@@ -52,15 +52,15 @@ fn chosen(full: &[Full]) -> Option<u32> {
     Weight.choose(&table(full), 1).map(|block| block.0)
 }
 
-/// The specification's vector.
+/// The vector in the specification.
 const VECTOR: Full = Full::new(10, 15, 7);
 
 #[test]
 fn ten_dead_fifteen_cold_and_seven_hot_pages_weigh_19_below_nothing() {
     assert_eq!(VECTOR.weight(), -19);
-    // Of the same weight, with more and with less garbage: the lowest number decides.
+    // Blocks of the same weight with more and with less garbage: the lowest number decides.
     let equals = [Full::new(7, 24, 1), Full::new(9, 18, 5), Full::new(11, 12, 9)];
-    // A page more or less of anything.
+    // One page more or less of each kind.
     let lighter = [Full::new(10, 14, 8), Full::new(9, 17, 6), Full::new(8, 20, 4)];
     let heavier = [Full::new(10, 16, 6), Full::new(11, 13, 8), Full::new(7, 25, 0)];
     for f in equals {

@@ -1,5 +1,6 @@
-//! The least that a greedy log takes: a map, owners, counts of valid pages and lists of blocks by them; no statistics,
-//! no rules of a chip, no choice of policies. Uniform traffic, its draws included.
+//! The minimum work of a greedy log: a map, a reverse map, valid counts, and lists of blocks by
+//! valid count. No statistics, no rules of a chip, no choice of policies. Uniform traffic,
+//! including its random numbers.
 
 use std::time::Instant;
 
@@ -8,10 +9,10 @@ use thermocline_flash::prefetch;
 use super::Draws;
 
 const NONE: u32 = u32::MAX;
-/// Writes drawn ahead, and pages of a victim looked ahead, so that the processor fetches what they need.
+/// Number of writes drawn ahead, and of victim pages prefetched.
 const AHEAD: usize = 32;
 
-/// A log of `blocks` blocks, full and overwritten until it is steady.
+/// A log of `blocks` blocks, filled and overwritten to a steady state.
 pub struct Bare {
     pages: u32,
     map: Vec<u32>,
@@ -19,12 +20,12 @@ pub struct Bare {
     valid: Vec<u32>,
     closed: Vec<bool>,
     free: std::collections::VecDeque<u32>,
-    /// First block of this many valid pages.
+    /// First block with each number of valid pages.
     head: Vec<u32>,
     next: Vec<u32>,
     prev: Vec<u32>,
     least: usize,
-    /// The next page of the host, and of survivors.
+    /// The next page for the host, and for survivors.
     at: [u32; 2],
     programs: u64,
     draws: Draws,
@@ -32,7 +33,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Fills it, then overwrites it twice.
+    /// Fills the log, then overwrites it twice.
     pub fn new(blocks: u32, pages: u32, logical: u32) -> Self {
         let all = blocks as usize;
         let mut free: std::collections::VecDeque<u32> = (0..blocks).collect();
@@ -61,7 +62,7 @@ impl Bare {
         bare
     }
 
-    /// Nanoseconds a page program, over this many writes.
+    /// Nanoseconds per page program, over this many writes.
     pub fn measure(&mut self, writes: u64) -> f64 {
         let (before, start) = (self.programs, Instant::now());
         self.overwrite(writes);

@@ -1,10 +1,11 @@
-//! Page programs per second of the simulator, beside a bare greedy log.
+//! Page programs per second of the simulator, compared with a bare greedy log.
 //!
 //! `cargo bench --bench page_programs -- [SIZE_GIB ...] [POLICY[+PLACEMENT] ...]`
 //!
-//! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The [bare log](bare::Bare) runs before and
-//! after each policy in the same process: *of the loop* is its time a page program over the policy's, *of greedy* that
-//! of greedy over the policy's, each by the loop beside it.
+//! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The [bare
+//! log](bare::Bare) runs before and after each policy in the same process. *Of the loop* is its
+//! time per page program over the policy's. *Of greedy* is greedy's time over the policy's, each
+//! relative to the loop beside it.
 
 mod bare;
 
@@ -21,7 +22,7 @@ static ALLOCATOR: HugePages = HugePages;
 
 const PAGE: u64 = 4096;
 const PAGES_PER_BLOCK: u32 = 256;
-/// Host writes in each measurement of the loop.
+/// Host writes in each measurement of the bare log.
 const WRITES: u64 = 4_000_000;
 
 /// xorshift64*: a few cycles a draw.
@@ -38,7 +39,7 @@ impl Draws {
     }
 }
 
-/// The middle one of an odd number of measurements.
+/// The median of an odd number of measurements.
 fn median(mut measured: Vec<f64>) -> f64 {
     measured.sort_by(f64::total_cmp);
     measured[measured.len() / 2]
@@ -81,7 +82,7 @@ fn device(gib: u64) -> Device {
     }
 }
 
-/// A figure of this process's memory, in bytes; 0 where the system does not report it.
+/// A memory figure of this process in bytes; 0 if the system does not report it.
 fn memory_bytes(figure: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(figure));
@@ -89,7 +90,7 @@ fn memory_bytes(figure: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Every preset that is a log and knows no future, and the papers' other pairs.
+/// Every preset that is a log and does not know the future, and the papers' other combinations.
 fn policies() -> Vec<String> {
     let log =
         |p: &&Preset| p.layer == LayerKind::PageMapped && !placement::sees_future(axes(p).1.name);
@@ -98,7 +99,8 @@ fn policies() -> Vec<String> {
     presets.chain(pairs.map(str::to_owned)).collect()
 }
 
-/// Measures one policy on one size and prints its row; `greedy` is greedy's share of the loop's speed lately.
+/// Measures one policy on one size and prints its row. `greedy` is greedy's recent speed relative
+/// to the loop.
 fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
     let (name, placement) = match policy.split_once('+') {
         Some((name, placement)) => (name, Some(placement)),
@@ -107,7 +109,7 @@ fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
     let device = device(gib);
     let pages = f64::from(device.profile.geometry.blocks()) * f64::from(PAGES_PER_BLOCK);
     let logical = (pages / 1.15) as u32;
-    // Small devices are written more often, so that every measurement lasts seconds.
+    // Small devices are written more often, so that every measurement takes seconds.
     let times = (60e6 / f64::from(logical)).clamp(2.0, 60.0);
     let workload = Workload {
         spec: "uniform".parse().expect("a workload"),
@@ -154,7 +156,7 @@ fn main() {
          ns/program of the loop | of the loop | of greedy | bytes/page |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    // A process each, so that one's memory is not another's.
+    // One process each, so that their memory is measured separately.
     let program = std::env::current_exe().expect("a running program has a file");
     let row = |args: &[&str]| {
         let output = std::process::Command::new(&program).args(args).output().expect("it starts");
@@ -164,7 +166,7 @@ fn main() {
     for gib in &sizes {
         let mut greedy = String::new();
         for (i, policy) in all.iter().filter(|policy| *policy != "greedy").enumerate() {
-            // The machine drifts: greedy is measured again and again.
+            // Greedy is measured repeatedly, because the machine's speed drifts.
             if i % 4 == 0 {
                 let text = row(&[gib, "greedy"]);
                 greedy = text.split('|').nth(7).expect("a row").trim().to_owned();

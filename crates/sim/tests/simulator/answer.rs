@@ -1,4 +1,4 @@
-//! Which policy is the answer: rules, on results made for them.
+//! Which policy is the answer: the rules, on constructed results.
 
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
@@ -8,7 +8,7 @@ use thermocline_sim::{
     run,
 };
 
-/// A run to be made into others.
+/// A run whose copies are modified.
 fn sample() -> RunResult {
     let workload = Workload {
         spec: "uniform".parse().expect("a workload"),
@@ -81,7 +81,7 @@ fn differences_within_the_noise_of_seeds_are_ties() {
     let noisy = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[1.1, 1.0, 1.05], 5))];
     let answer = ask(Aim::Endurance, &noisy);
     assert_eq!((answer.best.as_deref(), &answer.ties[..]), (Some("b"), &["a".into()][..]));
-    // The same mean difference, in each seed alike.
+    // The same mean difference, equal in each seed.
     let steady = [("a", runs(&[1.0, 1.3, 0.9], 10)), ("b", runs(&[0.95, 1.235, 0.855], 5))];
     let answer = ask(Aim::Endurance, &steady);
     assert_eq!((answer.best.as_deref(), answer.ties.len()), (Some("a"), 0));

@@ -1,6 +1,6 @@
-//! When operations begin and end on a device of several banks, seen from the host: every response
-//! equals that of a second engine, written here from the rules, and figures that can be worked out by
-//! hand come out.
+//! When operations begin and end on a device of several banks, as seen by the host. Every response
+//! equals that of a second engine, written here from the rules, and figures computed by hand are
+//! reproduced.
 
 use crate::common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
@@ -10,7 +10,7 @@ use thermocline_sim::{
 };
 use thermocline_trace::Op;
 
-/// A preset with something to do between requests.
+/// A preset with an idle policy.
 fn idling(name: &str, idle: Option<&str>) -> PolicySpec {
     policy(name).with(idle, None).expect("a known idle policy")
 }
@@ -28,7 +28,7 @@ const TIMING: Timing = Timing {
     hotness_scan_ns: 0,
 };
 
-/// A small device with large pages' times.
+/// A small device with the times of large pages.
 fn small(banks: u32, channels: u32, blocks_per_bank: u32) -> Device {
     let mut device = device("slc-generic", banks, channels);
     device.profile.geometry.blocks_per_bank = blocks_per_bank;
@@ -41,12 +41,13 @@ fn page_size(device: &Device) -> u32 {
     device.profile.geometry.page_size
 }
 
-/// The second engine: responses of requests of which none makes the device clean, page after page of
-/// static assignment, in nanoseconds.
+/// The second engine: responses of requests that cause no cleaning, page by page with static
+/// assignment, in nanoseconds.
 ///
-/// A program waits for its bank and its channel, takes the channel for its setup and leaves the bank
-/// busy; a read works in the bank and then takes the channel. A request is taken up when it has
-/// arrived and fewer than `depth` others are unfinished; without arrivals it comes at that moment.
+/// A program waits for its bank and its channel, occupies the channel for its setup and leaves the
+/// bank busy. A read keeps the bank busy and then occupies the channel. A request starts when it
+/// has arrived and fewer than `depth` others are unfinished; without arrivals it arrives at that
+/// moment.
 fn responses(
     asks: &[Ask],
     (banks, channels): (usize, usize),
@@ -78,7 +79,7 @@ fn responses(
             end = end.max(bank_free[bank]);
         }
         unfinished.push(end);
-        // Nobody can be answered faster than the chip works.
+        // No response is faster than the chip's work.
         let work = if ask.op == Op::Read { TIMING.read() } else { TIMING.program() };
         assert!(end - begin >= work);
         all.push((ask.op, end - if arrivals { arrival } else { begin }));
@@ -102,8 +103,8 @@ fn every_response_is_that_of_a_second_engine() {
         let channels = 1 + draws.below(banks);
         let device = small(banks, channels, 64);
         let written = 512;
-        // As many free pages as are written: none is cleaned. The first request makes all pages read
-        // hold data.
+        // As many free pages as are written, so none is cleaned. The first request writes all pages
+        // that are read.
         let gap = [1, 60_000, 250_000, 1_000_000][case / 5 % 4];
         let (mut time_ns, mut fresh) = (0, written);
         let asks: Vec<Ask> = (0..1 + draws.below(60))
@@ -118,7 +119,7 @@ fn every_response_is_that_of_a_second_engine() {
             })
             .collect();
         assert!(fresh < (64 - 3) * 16 * banks);
-        // What is numbered is as large as what is filled.
+        // Makes the renumbered device as large as the fill.
         let end = Ask { time_ns, op: Op::Read, first: written - 1, pages: 1 };
         let asks: Vec<Ask> = asks.into_iter().chain([end]).collect();
         let trace = trace(&asks, page_size(&device));
@@ -160,7 +161,7 @@ fn every_response_is_that_of_a_second_engine() {
     assert!(queued > 100, "the depth of the queue made a difference in {queued} runs");
 }
 
-/// Time of all that the chip did, one after another, in microseconds.
+/// Time of all operations of the chip, one after another, in microseconds.
 fn serial_us(run: &RunResult, timing: &Timing) -> f64 {
     let copies = run.flash.pages_copied;
     let ns = (run.flash.pages_programmed - copies) * timing.program()
@@ -208,8 +209,8 @@ fn pages_one_at_a_time_take_serial_time_and_several_overlap() {
 
 #[test]
 fn banks_overlap_fully_but_for_their_channels() {
-    // Writes in turn, as many at once as there are banks. A program is 37 us of channel and 201 of
-    // bank: a channel serves 6.4 banks.
+    // Sequential writes, as many at once as there are banks. A program is 37 us of channel and 201
+    // of bank, so a channel serves 6.4 banks.
     let writes: Vec<Ask> = (0..4000).map(|page| write(page, 1)).collect();
     let (setup, busy) = (37.0, 201.0);
     for (banks, channels, per_turn) in [
@@ -238,8 +239,8 @@ fn banks_overlap_fully_but_for_their_channels() {
 
 #[test]
 fn one_bank_of_two_is_the_engine_without_a_clock() {
-    // Even pages only, so that the second bank never works; against half as many pages on one bank,
-    // whose operations are added up without a clock.
+    // Only even pages, so that the second bank never works; compared with half as many pages on one
+    // bank, whose operations are added up without a clock.
     let mut draws = Draws(3);
     let two = small(2, 1, 64);
     let one = small(1, 1, 64);
@@ -295,7 +296,7 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
     for banks in [1, 4] {
         let device = small(banks, banks, 512 / banks);
         let program_us = TIMING.program() as f64 / 1000.0;
-        // Hardly a request comes while a block is cleaned.
+        // Few requests arrive while a block is cleaned.
         let workload = uniform(32 << 20, Some(400_000_000), 0.0);
         let job = job(device, policy("greedy"), Input::Workload(&workload));
         let foreground = done(&job);
@@ -319,7 +320,7 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
         let us = |time: Option<f64>| time.expect("measured");
         let near = |time: f64| (time / program_us - 1.0).abs() < 0.002;
         assert!(near(us(w.p50)) && near(us(i.p50)));
-        // An erase at the least, and most of a block of survivors.
+        // At least an erase, and most of a block of survivors.
         assert!(us(w.p99) > TIMING.erase() as f64 / 1000.0 && us(w.p999) >= us(w.p99));
         assert!(near(us(i.p99)), "{:?} for {:?}", i.p99, w.p99);
         let (before, after) = (foreground.write_amplification, idle.write_amplification);
@@ -332,7 +333,7 @@ fn cleaning_shows_in_the_longest_responses_and_idle_cleaning_takes_it_from_there
 
 #[test]
 fn what_is_cleaned_after_an_answer_is_waited_for_by_who_comes_next_only() {
-    // One bank, whose clock runs because cleaning is eager.
+    // One bank, with a clock because cleaning is eager.
     let mut draws = Draws(9);
     let logical = 800;
     let mut asks: Vec<Ask> = (0..8000_u64)
@@ -355,14 +356,14 @@ fn what_is_cleaned_after_an_answer_is_waited_for_by_who_comes_next_only() {
     let seldom = of(&asks, Clock::Arrivals);
     assert!(seldom.flash.pages_copied > 2000);
     assert_eq!(seldom.response_us.write.max, Some(program_us), "nobody is in the way");
-    // Every request finds the last one's cleaning at work; none is lost and none is done twice.
+    // Every request arrives during the last one's cleaning. No cleaning is lost or done twice.
     let at_once = of(&asks, Clock::Device);
     assert_eq!(at_once.flash, seldom.flash);
     assert_eq!(at_once.response_us.write.p50.map(f64::round), Some(program_us));
     let timing = device.profile.timing;
     let last = at_once.elapsed_us / serial_us(&at_once, &timing);
     assert!((0.999..=1.0).contains(&last), "all is done when the last is, but for its cleaning");
-    // Two at a time: the second waits for the first one and for what that made the bank do.
+    // Two at a time: the second waits for the first one and for the cleaning that it caused.
     for pair in asks.chunks_mut(2) {
         pair[1].time_ns = pair[0].time_ns;
     }
@@ -374,7 +375,7 @@ fn what_is_cleaned_after_an_answer_is_waited_for_by_who_comes_next_only() {
 
 #[test]
 fn idle_cleaning_waits_for_gaps() {
-    // Requests at even gaps, shorter and longer than the timer and a cleaning together.
+    // Requests at equal gaps, shorter and longer than the timer plus a cleaning.
     let device = small(4, 2, 32);
     for (gap, idles) in [(400_000_u64, false), (2_000_000, false), (30_000_000, true)] {
         let mut draws = Draws(6);
@@ -392,7 +393,7 @@ fn idle_cleaning_waits_for_gaps() {
         println!("every {} us: {share:.3} of the victims in idle time", gap / 1000);
         assert!(if idles { share > 0.99 } else { share == 0.0 }, "{share} at gaps of {gap} ns");
         if idles {
-            // Whoever comes finds nothing in the way, and an erasure at the least without a timer.
+            // Requests find the bank idle; without a timer they wait for at least an erase.
             let program_us = TIMING.program() as f64 / 1000.0;
             assert_eq!(run.response_us.write.max, Some(program_us));
             let erase_us = TIMING.erase() as f64 / 1000.0;
@@ -405,7 +406,7 @@ fn idle_cleaning_waits_for_gaps() {
 
 #[test]
 fn a_queue_in_arrival_order_waits_for_room_and_a_deeper_one_less() {
-    // More arrives than one bank can do, and less than all can.
+    // More requests arrive than one bank can serve, and fewer than all banks can.
     let device = small(4, 4, 128);
     let workload = uniform(16 << 20, Some(300_000), 0.2);
     let job = job(device, policy("greedy"), Input::Workload(&workload));
@@ -446,15 +447,15 @@ fn results_are_the_same_on_any_number_of_threads() {
     let one = on(1);
     assert_eq!(one, on(3));
     assert_eq!(one, on(8));
-    // Bank assignment and queue are no decoration.
+    // Bank assignment and queue have an effect.
     let distinct: std::collections::BTreeSet<_> = one.iter().collect();
     assert_eq!(distinct.len(), one.len());
 }
 
 #[test]
 fn a_bank_without_garbage_keeps_no_other_from_being_cleaned_in_idle_time() {
-    // The odd pages are written once, in order, so that their bank is nearly full and has nothing to
-    // clean; of the even ones there are few, and bursts of five blocks of them, and long pauses.
+    // The odd pages are written once, in order, so that their bank is nearly full and has nothing
+    // to clean. There are few even pages, written in bursts of five blocks with long pauses.
     let mut draws = Draws(11);
     let device = small(2, 2, 64);
     let (odd, even) = (60 * 16, 20 * 16);

@@ -1,5 +1,5 @@
 //! Tables 4 and 6 of the CAT paper: 24 MB card, 128 KB segments, 4 KB blocks, 90 % full, 192 MB
-//! written. Sequential rows are exact; the others lie within 3 % (erasures) and 5 % (copies) of an
+//! written. Sequential rows are exact. The others are within 3 % (erasures) and 5 % (copies) of an
 //! independent simulation of the same mechanisms, on the device's clock (Table 4, Pentium) and on
 //! the trace clock (Table 6).
 
@@ -69,7 +69,7 @@ fn random_and_locality_rows_are_in_their_bands() {
         within(&name, r.flash.blocks_erased as f64, device.0, 0.03);
         within(&name, r.flash.pages_copied as f64, device.1, 0.05);
         within(&name, r.wear.stddev, device.2, 0.15);
-        // An arrival long before the next: the papers' trace clock.
+        // A gap that is longer than any service time: the papers' trace clock.
         let r = table_run(workload, policy, Some(24_610_000_000), 1);
         println!("{name}, trace clock: E {} C {}", r.flash.blocks_erased, r.flash.pages_copied);
         within(&name, r.flash.blocks_erased as f64, trace.0, 0.03);
@@ -79,7 +79,7 @@ fn random_and_locality_rows_are_in_their_bands() {
 
 #[test]
 fn throughput_follows_from_the_fitted_times() {
-    // Table 4(b), in bytes a second (the table's "Kbytes/s" is a slip).
+    // Table 4(b), in bytes a second (the table's "Kbytes/s" is a misprint).
     let rows = [
         ("sequential", "greedy", 134_441.0),
         ("uniform", "greedy", 27_989.0),

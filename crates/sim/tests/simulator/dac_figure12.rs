@@ -1,10 +1,12 @@
 //! Figure 12 of the DAC paper: 24 MB card, 128 KB segments, 4 KB blocks, 90 % full; 40 MB each of
-//! locality, uniform, the same locality and uniform traffic. Erases lie within 4 % of an independent
-//! simulation of the same mechanisms, on the device's clock with a threshold of ten minutes.
+//! locality, uniform, the same locality and uniform traffic. Erases are within 4 % of an
+//! independent simulation of the same mechanisms, on the device's clock with a threshold of ten
+//! minutes.
 //!
-//! Published are percentages only. For the adaptive policy they span 15.97 to 22.55 % fewer erases
-//! and 20.12 to 28.41 % fewer copies with 2 to 4 regions; the independent simulation has 20.1 to 21.1
-//! and 25.3 to 26.7 %, and the paper's spread over the regions is not reproduced by it either.
+//! The paper publishes only percentages. For the adaptive policy they range from 15.97 to 22.55 %
+//! fewer erases and 20.12 to 28.41 % fewer copies with 2 to 4 regions. The independent simulation
+//! has 20.1 to 21.1 and 25.3 to 26.7 %; it does not reproduce the paper's spread over the regions
+//! either.
 
 use thermocline_sim::{Device, Fill, Input, Job, PolicySpec, Progress, RunResult, Workload, run};
 

@@ -1,12 +1,13 @@
 //! The DAC paper's regions under real traffic (Figure 7): a week of the personal workstation
 //! `hplajw`, of which the paper had two months.
 //!
-//! The trace cannot be redistributed. It is looked for in the folder `THERMOCLINE_TRACES` names, else
-//! in `../shared/traces` beside the repository; without it the tests say so and pass. Directions are
-//! asserted, and published figures printed beside ours. The paper's flash was as large as the disk,
-//! 283 MB, of which two months wrote 4.7 times as much, and filled to 85 %. This week writes 4.7 times
-//! 41 MiB, so one test has a card of that size, into which all pages written fit; the other has the
-//! 24 MB card, and takes the addresses, those read among them, modulo its size.
+//! The trace cannot be redistributed. The tests look for it in the folder given by
+//! `THERMOCLINE_TRACES`, else in `../shared/traces` beside the repository; without it they say so
+//! and pass. They assert directions and print published figures beside ours. The paper's flash was
+//! as large as the disk, 283 MB. Two months wrote 4.7 times as much, and it was filled to 85 %.
+//! This week writes 4.7 times 41 MiB, so one test has a card of that size, which holds all pages
+//! written. The other has the 24 MB card, and takes all addresses, including those of reads, modulo
+//! its size.
 
 use crate::common::job;
 use thermocline_assembly::device::Overrides;
@@ -35,7 +36,8 @@ fn week(written_only: bool) -> Option<PreparedTrace> {
 }
 
 /// Runs of each victim policy with 1 to 4 regions, on a card of this many MiB, pages of 1 KiB,
-/// segments of 128 KiB, filled to 85 %; after those without DAC were found to be those with one.
+/// segments of 128 KiB, filled to 85 %. Checks first that runs without DAC equal those with one
+/// region.
 fn figure_7(week: &PreparedTrace, mib: u64, wrap: bool) -> Vec<[RunResult; 4]> {
     let card = Device::load("intel-series2plus-24m").expect("built in");
     let overrides = Overrides {
@@ -96,7 +98,7 @@ fn figure_7(week: &PreparedTrace, mib: u64, wrap: bool) -> Vec<[RunResult; 4]> {
     all.into()
 }
 
-/// More regions than one save erasures, copies and cost, whatever the victim policy.
+/// More regions than one save erasures, copies and cost, for every victim policy.
 fn assert_regions_pay(all: &[[RunResult; 4]]) {
     for (victim, runs) in VICTIMS.iter().zip(all) {
         let [one, more @ ..] = runs;
@@ -128,7 +130,7 @@ fn regions_save_copies_on_a_card_as_large_as_the_traffic_asks_for() {
         let costs = runs.each_ref().map(|run| run.cleaning.cost);
         assert!(costs[..3].iter().all(|&cost| cost > costs[3]), "{victim}: {costs:?}");
     }
-    // The adaptive policy mostly sees locality.
+    // The adaptive policy mostly detects locality.
     let choices = &all[3][3].cleaning.choices;
     assert!(choices["cat"] > 2 * choices["greedy"], "{choices:?}");
 }

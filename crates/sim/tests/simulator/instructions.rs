@@ -1,10 +1,11 @@
-//! Instructions a page program takes, by preset: seconds vary by tens of per cent on a shared machine, instructions
-//! repeat.
+//! Instructions per page program, by preset. Seconds vary by tens of per cent on a shared machine;
+//! instruction counts are reproducible.
 //!
-//! valgrind runs this test binary and notes what was executed between two calls of [`mark`]. Each preset runs twice;
-//! the longer run less the shorter one leaves out building and filling the device. The figures are those of the profile
-//! `test` without incremental compilation, as `make test` builds it: a release takes a few per cent less. A change
-//! of them is a change of the code or of the compiler. `THERMOCLINE_INSTRUCTIONS=print` prints the table anew.
+//! valgrind runs this test binary and counts what is executed between two calls of [`mark`]. Each
+//! preset runs twice. The longer run minus the shorter one excludes building and filling the
+//! device. The figures are those of the profile `test` without incremental compilation, as built by
+//! `make test`; a release build takes a few per cent less. They change only with the code or the
+//! compiler. `THERMOCLINE_INSTRUCTIONS=print` prints the table anew.
 
 use std::{env, fs, process::Command};
 
@@ -12,9 +13,9 @@ use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
 use thermocline_sim::{Device, Input, Job, PolicySpec, Progress, Workload, run};
 use thermocline_testing::program;
 
-/// `make test` sets it; other builds may have been compiled in other pieces.
+/// Set by `make test`; other builds may have been compiled differently.
 const ASKED: &str = "THERMOCLINE_INSTRUCTIONS";
-/// How far a figure may be off: by what the C library does on another processor.
+/// Tolerance of a figure: the C library differs between processors.
 const BOUND: f64 = 0.02;
 const PAGE: u64 = 4096;
 const PAGES: u32 = 64;
@@ -52,7 +53,7 @@ const INSTRUCTIONS: &[(&str, f64)] = &[
     ("multi-stream", 260.7),
 ];
 
-/// Where one count ends and the next begins.
+/// Marks the end of one count and the start of the next.
 #[inline(never)]
 fn mark() {
     std::hint::black_box(PAGES);
@@ -93,7 +94,7 @@ fn device() -> Device {
     }
 }
 
-/// Overwrites this many times at random what the device holds; returns the page programs.
+/// Overwrites the content of the device at random this many times; returns the page programs.
 fn programs(preset: &str, times: u64) -> u64 {
     let pages = u64::from(BLOCKS * PAGES) * 100 / 115;
     let workload = Workload {
@@ -111,7 +112,7 @@ fn programs(preset: &str, times: u64) -> u64 {
     result.flash.pages_programmed
 }
 
-/// What is counted, in a process of its own; prints the page programs of each run.
+/// The counted code, in a separate process; prints the page programs of each run.
 #[test]
 #[ignore = "valgrind runs it for the next test"]
 fn counted() {
@@ -136,7 +137,7 @@ fn a_page_program_takes_no_more_instructions_than_before() {
         .expect("valgrind starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    // The dump before each second mark has what was executed since the first.
+    // The dump before each second mark contains what was executed since the first.
     let executed = |mark: usize| {
         let path = folder.join(format!("counts.{mark}"));
         let dump = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

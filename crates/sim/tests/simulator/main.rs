@@ -1,4 +1,4 @@
-//! Runs of the simulator. One binary: a link costs more than what it links here.
+//! Runs of the simulator. One binary, because linking costs more than the tests.
 
 mod answer;
 mod banks;

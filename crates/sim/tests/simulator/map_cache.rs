@@ -1,4 +1,5 @@
-//! Runs with the map on the chip: every count is checked at the end, and what it costs falls as RAM grows.
+//! Runs with the map on the chip: every count is checked at the end, and the cost falls as RAM
+//! grows.
 
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{
@@ -50,7 +51,7 @@ fn all_policies_without_memory_per_page_run_and_come_near_those_with_the_map_in_
                 let programs =
                     on_chip.flash.pages_copied + on_chip.host.pages_written + map.pages_programmed;
                 assert_eq!(on_chip.flash.pages_programmed, programs);
-                // A map of 11 pages on a small chip, and blocks that are cleaned in parts.
+                // A map of 11 pages on a small chip, and blocks that are partly cleaned.
                 let ratio = on_chip.write_amplification.expect("pages were written")
                     / in_ram.write_amplification.expect("pages were written");
                 assert!((0.75..1.25).contains(&ratio), "{victim} {placement} {workload}: {ratio}");

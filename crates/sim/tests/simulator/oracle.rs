@@ -1,4 +1,4 @@
-//! The oracle: that it knows the future, and that runs are measured against it.
+//! The oracle knows the future, and runs are compared with it.
 
 use thermocline_assembly::device::Overrides;
 use thermocline_policy::Future;
@@ -21,7 +21,7 @@ impl Source for Given {
     }
 }
 
-/// A trace of operations on pages of 4 KiB: what, first page, pages.
+/// A trace of operations on pages of 4 KiB: operation, first page, number of pages.
 fn trace(ops: &[(Op, u64, u64)]) -> PreparedTrace {
     let request = |(i, &(op, page, pages)): (u64, &(Op, u64, u64))| Request {
         time_ns: i * 1_000_000,
@@ -118,7 +118,7 @@ fn addresses_that_wrap_meet_where_they_wrap_to() {
     assert_eq!(future(&wrapping).written, [1, 1, NEVER]);
 }
 
-/// What the future says must be what the run then does: walk it, page write by page write.
+/// The predicted future must equal the run: checks it page write by page write.
 #[test]
 fn the_future_of_a_workload_is_that_of_its_run() {
     let hot = workload("hot-cold:90/10", 32 << 20);

@@ -1,4 +1,5 @@
-//! FSAF on the page-mapped layer, with pages of eight sectors: a host that uses files and never trims.
+//! FSAF on the page-mapped layer, with pages of eight sectors: a host that uses files and never
+//! trims.
 
 use crate::common::{Given, done, job, policy};
 use thermocline_assembly::device::Overrides;
@@ -10,7 +11,7 @@ use thermocline_sim::{
 use thermocline_trace::{Op, Request, Source};
 
 const PAGE: u64 = 4096;
-/// As many spare blocks as a stick has.
+/// The usual over-provisioning of a stick.
 const OVER_PROVISIONING: f64 = 0.15;
 
 fn device() -> Device {
@@ -22,7 +23,7 @@ fn exported() -> u32 {
     device().exported_pages(OVER_PROVISIONING)
 }
 
-/// Medium files on a volume as large as the device, which are written twice over.
+/// Medium files on a volume as large as the device, which is written twice.
 fn source(seed: u64) -> FileWorkload {
     let options = FileOptions {
         seed,
@@ -38,7 +39,7 @@ fn files(seed: u64) -> PreparedTrace {
         .expect("prepared")
 }
 
-/// All requests, and how many of them make and fill the file system.
+/// All requests, and the number of them that create and fill the file system.
 fn requests(seed: u64) -> (Vec<Request>, usize) {
     let mut source = source(seed);
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -85,7 +86,7 @@ fn marks_spare_copies_and_cost_no_erasures() {
         assert!(trim.cleaning.victims > 100, "{name}: too little was cleaned to tell");
         assert_eq!(none.flash, trim.flash, "a host that never trims");
         assert_eq!(trim.dead_data, None);
-        // Part of a page that cleaning left behind is written without a look at the rest.
+        // A part of a page that cleaning dropped is written without a read of the rest.
         assert!(fsaf.host.pages_read <= trim.host.pages_read, "{name}");
         let pages_read = trim.host.pages_read;
         assert_eq!(Host { pages_read, ..fsaf.host }, trim.host, "the same host");
@@ -95,7 +96,7 @@ fn marks_spare_copies_and_cost_no_erasures() {
         let limit = trim.flash.blocks_erased as f64 * 1.02;
         assert!(fsaf.flash.blocks_erased as f64 <= limit, "{name}");
         assert!(fsaf.flash.pages_copied < trim.flash.pages_copied, "{name}");
-        // Looking costs reads, and those are not the host's.
+        // Watching costs reads, which do not count as the host's.
         assert!(dead.extra_reads > 0 && dead.extra_reads < fsaf.host.pages_written, "{name}");
     }
 }
@@ -134,8 +135,8 @@ fn what_prepares_the_device_is_in_no_figure() {
         );
         assert!(reads > 0 && writes + reads <= after.len());
         assert_eq!(run.flash.pages_programmed, run.host.pages_written + run.flash.pages_copied);
-        // From the end of the prelude to the end of the last request; the device may be done with
-        // the prelude a little after the next request has come.
+        // From the end of the prelude to the end of the last request. The device may finish the
+        // prelude slightly after the next request has arrived.
         let whole_us = (last_time - first_time) as f64 / 1000.0;
         assert_eq!(input.duration_ns, last_time - first_time);
         let rest_us = (last_time - after[0].time_ns) as f64 / 1000.0;
@@ -159,7 +160,7 @@ fn a_trace_of_the_same_requests_has_no_prelude_and_no_contents() {
     assert_eq!((trace.prelude, trace.known_requests), (0, 0));
     let [trim, fsaf] = ["trim", "fsaf"].map(|dead| on(&trace, believing("cat", dead)));
     assert_eq!(trim.host.requests, all.len() as u64);
-    // Nothing is known of what was written, so nothing is believed.
+    // The written data are unknown, so nothing is inferred.
     let dead = fsaf.dead_data.expect("somebody looked");
     assert_eq!((dead.armed, dead.sectors_marked), (0, 0));
     assert_eq!(trim.flash, fsaf.flash);

@@ -1,6 +1,7 @@
 //! The keys of results: each is declared once, and the reference in docs/results.md lists them all.
 //!
-//! `UPDATE_REFERENCE=1 cargo test -p thermocline-sim --test simulator result_keys` writes the tables anew.
+//! `UPDATE_REFERENCE=1 cargo test -p thermocline-sim --test simulator result_keys` rewrites the
+//! tables.
 
 use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
@@ -33,7 +34,7 @@ fn result_of(policy: PolicySpec) -> RunResult {
         .expect("it runs")
 }
 
-/// A part of a drive at a scale, written in random order before.
+/// A run on a part of a drive at a scale, preconditioned in random order.
 fn on_drive() -> RunResult {
     let workload = Workload {
         spec: "uniform".parse().expect("a workload"),
@@ -49,7 +50,7 @@ fn on_drive() -> RunResult {
     run(&job, &Progress::default()).expect("it runs")
 }
 
-/// The names of all figures of a result, in their order; those in one column together as one.
+/// The names of all figures of a result, in order. Figures in one column count as one.
 fn leaves(prefix: &str, value: &Value, into: &mut Vec<String>) {
     let whole = metrics().iter().any(|metric| metric.key == prefix && metric.kind == Kind::Json);
     match value {
@@ -89,7 +90,8 @@ fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
         }
         seen.extend(keys);
     }
-    // What these runs have not: an oracle, a sample, a watcher, idle work, a queue, a map on the chip.
+    // Keys that these runs lack: an oracle, a sample, a watcher, idle cleaning, a queue, a map on
+    // the chip.
     let rare = [
         "oracle.",
         "sample.",

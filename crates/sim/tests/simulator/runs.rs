@@ -1,4 +1,4 @@
-//! What a run makes of its input: bytes, partial pages, clocks, sizes, a device that wears out.
+//! How a run interprets its input: bytes, partial pages, clocks, sizes, a device that wears out.
 
 use thermocline_policy::preset::{LayerKind, PRESETS};
 use thermocline_sim::{
@@ -130,7 +130,8 @@ fn a_worn_out_device_ends_with_a_result() {
     }
 }
 
-/// Writes of a page each to `pages` pages, the numbers of two draws multiplied: the first pages the most.
+/// Writes of one page each to `pages` pages, at the product of two random numbers, so that the
+/// first pages are the hottest.
 fn skewed(pages: u64, writes: u64) -> Vec<Request> {
     let mut state = 1_u64;
     let mut draw = || {
@@ -186,7 +187,7 @@ fn a_sample_that_tells_nothing_is_refused() {
 
 #[test]
 fn a_small_trace_has_one_device_whatever_policies_run_on_it() {
-    // 32 blocks of data, of which 15 % more are fewer than a log needs.
+    // 32 blocks of data, with 15 % more, are fewer than a log needs.
     let mut all: Vec<_> =
         (0..2048).map(|page| request(page, Op::Write, page * 4096, 4096)).collect();
     all.extend((0..4096).map(|i| request(2048 + i, Op::Write, i * 1237 % 2048 * 4096, 4096)));

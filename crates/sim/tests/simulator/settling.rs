@@ -1,4 +1,4 @@
-//! Whether a device has settled, and runs that go on until it has.
+//! Whether a device has settled, and runs that continue until it has.
 
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{Device, Input, Job, Progress, RunResult, Workload, run};
@@ -38,10 +38,10 @@ fn a_short_run_has_not_settled_and_a_long_one_has() {
     assert_eq!((told.stretch.as_str(), told.passes), ("quarters", None));
     let long = settled(160 * MIB, false, |_| {});
     assert!(long.settled.as_ref().expect("long").settled, "{:?}", long.settled);
-    // A recording looks after every request, and moves no sample.
+    // A recording runs after every request, and does not move samples.
     let recorded = settled(10 * MIB, false, |job| job.history = true);
     assert_eq!(recorded.stable_json(), short.stable_json());
-    // Where nothing was erased there is nothing to tell.
+    // Without erases there is no verdict.
     assert_eq!(settled(MIB, false, |_| {}).settled, None);
 }
 
@@ -62,7 +62,8 @@ fn a_run_that_settles_has_the_statistics_of_its_last_pass() {
         let expected = if arrivals { pages * 20_000.0 } else { run.elapsed_us };
         assert!((run.elapsed_us / expected - 1.0).abs() < 0.2, "{}", run.elapsed_us);
     }
-    // A device that cannot keep up begins the last pass late, which is no work of that pass.
+    // A device that cannot keep up begins the last pass late. That delay does not count as work of
+    // the pass.
     let settles = |job: &mut Job<'_>| job.settle = Some(20);
     let late = settled_every(Some(20_000), 10 * MIB, settles);
     let needs =

@@ -1,5 +1,5 @@
-//! SLAC and FSAF on the thesis' chip: the directions of its tables on file systems' own traffic,
-//! and what it claims of response times (Mylavarapu 2008, chapter 6).
+//! SLAC and FSAF on the chip of the thesis: the directions of its tables on the traffic of file
+//! systems, and its claims about response times (Mylavarapu 2008, chapter 6).
 
 use crate::common::{Ask, done, job, policy, trace};
 use thermocline_filehost::{FileOptions, FileWorkload, Scenario};
@@ -37,7 +37,7 @@ fn on(input: &PreparedTrace, policy: PolicySpec) -> RunResult {
     })
 }
 
-/// The share by which `ours` is below `theirs`.
+/// The relative amount by which `ours` is below `theirs`.
 fn less(ours: f64, theirs: f64) -> f64 {
     1.0 - ours / theirs
 }
@@ -85,7 +85,7 @@ fn fsaf_and_combo_save_erasures_collections_and_time_on_files_that_come_and_go()
 
 #[test]
 fn a_collection_on_medium_files_folds_about_a_hundred_pairs() {
-    // The thesis' Table II: 1249 folds in 11 collections; the specification's band is 95 to 115.
+    // Table II of the thesis: 1249 folds in 11 collections; the specification's range is 95 to 115.
     let run = on(&files("s2"), policy("nftl"));
     let nftl = run.nftl.expect("block-mapped");
     let each = (nftl.folds - nftl.forced_folds) as f64 / run.cleaning.runs as f64;
@@ -115,7 +115,7 @@ fn folding_in_idle_time_never_makes_anybody_wait_longer_and_spares_collections()
         assert!(after.device_delay_us <= before.device_delay_us, "{name}: device delay");
         assert!(slac.cleaning.runs <= plain.cleaning.runs, "{name}: collections");
         if !names.contains(&name) {
-            // Files that come and go as fast as the host can write leave few pauses.
+            // A host that creates and deletes files as fast as it can leaves few pauses.
             continue;
         }
         all += plain.cleaning.runs;
@@ -124,8 +124,8 @@ fn folding_in_idle_time_never_makes_anybody_wait_longer_and_spares_collections()
     assert!(less_often * 2 > all, "{less_often} of {all} collections spared");
 }
 
-/// Bursts after isolated gaps: each overwrites a hundred blocks whole, and after half a minute a
-/// run of small requests comes.
+/// Bursts after isolated gaps: each overwrites a hundred blocks completely, and after half a minute
+/// a run of small requests arrives.
 fn bursts(rounds: u32) -> Vec<Ask> {
     const BLOCKS: u32 = 100;
     let mut asks = Vec::new();
@@ -174,7 +174,7 @@ fn slac_as_printed_makes_bursts_after_lone_gaps_wait_and_the_idle_timer_does_not
     });
     let response = |run: &RunResult| run.application.response_us;
     assert!(response(&printed) > 10.0 * response(&plain), "the claim is false as printed");
-    // One fold can be in the way of a burst.
+    // A burst waits for at most one fold.
     let fold_us = 20_128.0;
     for run in [&preempted, &timer] {
         let longest = run.response_us.read.max.expect("reads");
@@ -186,7 +186,7 @@ fn slac_as_printed_makes_bursts_after_lone_gaps_wait_and_the_idle_timer_does_not
 
 #[test]
 fn slac_as_printed_takes_a_busy_device_for_an_idle_one() {
-    // From arrival to arrival a long request looks like slack.
+    // Measured from arrival to arrival, a long request looks like slack.
     let input = files("s3");
     let [plain, printed] = ["nftl", "slac-thesis"].map(|preset| on(&input, policy(preset)));
     assert!(printed.application.response_us > plain.application.response_us * 1.1);
@@ -194,7 +194,7 @@ fn slac_as_printed_takes_a_busy_device_for_an_idle_one() {
 
 #[test]
 fn a_lower_threshold_folds_more_and_collects_less() {
-    // The thesis' Figure 9.
+    // Figure 9 of the thesis.
     let input = files("cell-phone");
     let of = |dead: u32| on(&input, policy(&format!("slac(dead={dead})")));
     let [high, low] = [32, 2].map(of);

@@ -1,11 +1,11 @@
-//! The striping paper (Chang and Kuo, RTAS 2002) through the simulator: 8 MiB in 512-byte pages,
-//! split into 1, 2 and 4 banks.
+//! The striping paper (Chang and Kuo, RTAS 2002) in the simulator: 8 MiB in 512-byte pages, split
+//! into 1, 2 and 4 banks.
 //!
-//! Its trace is private. What stands in for it has the published figures (Table 2): initially empty,
-//! 71 % used in the end, 18.284 MB written, 74 % of the requests to 26 % of the addresses, 5.7
-//! sectors a write, 32 ms between requests; a FAT volume, whose hottest sectors are few, fixed, and
-//! fall on the banks as they happen to. Directions are asserted, and published and reference figures
-//! printed beside ours: the workload decides about the rest.
+//! Its trace is private. The replacement has the published figures (Table 2): initially empty, 71 %
+//! used at the end, 18.284 MB written, 74 % of the requests to 26 % of the addresses, 5.7 sectors a
+//! write, 32 ms between requests. It is a FAT volume, whose hottest sectors are few, fixed, and
+//! distributed over the banks by chance. The tests assert directions and print published and
+//! reference figures beside ours; the rest depends on the workload.
 
 use crate::common::{Ask, Draws, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
@@ -24,7 +24,7 @@ fn with_timing(banks: u32, change: impl FnOnce(&mut Timing)) -> Device {
 
 /// Response time of a write of three pages to an empty device, in microseconds.
 fn three_pages(device: &Device, policy_name: &str, clock: Clock) -> f64 {
-    // A second request, long after, makes a trace with arrivals.
+    // A second, much later request makes it a trace with arrivals.
     let far = Ask { time_ns: 1_000_000_000, op: Op::Flush, first: 0, pages: 0 };
     let trace = trace(&[write(0, 3), far], 512);
     let job = Job {
@@ -44,8 +44,9 @@ fn three_pages(device: &Device, policy_name: &str, clock: Clock) -> f64 {
 
 #[test]
 fn three_pages_on_one_two_and_three_banks() {
-    // Setup and busy phase of a program in ns; responses on 1, 2, 3 banks in us. The paper's text
-    // sets up in 606 us, its table in 616; its datasheet in 26.65, with 200 of programming.
+    // Setup and busy phase of a program in ns; responses on 1, 2, 3 banks in us. The setup takes
+    // 606 us in the paper's text, 616 in its table, and 26.65 with 200 of programming in its
+    // datasheet.
     let vectors = [
         (606_000, 303_000, [2727.0, 2121.0, 2121.0]),
         (50_000, 303_000, [1059.0, 706.0, 453.0]),
@@ -67,21 +68,22 @@ fn three_pages_on_one_two_and_three_banks() {
     }
 }
 
-/// Pages of the device, those used in the end, those that most requests go to, and those written in
-/// all.
+/// Pages of the device, pages in use at the end, pages that receive most requests, and pages
+/// written in total.
 const DEVICE_PAGES: u32 = 16384;
 const USED_PAGES: u32 = DEVICE_PAGES * 71 / 100;
 const HOT_PAGES: u32 = USED_PAGES * 26 / 100;
 const WRITTEN_PAGES: u32 = 37_445;
 
-/// Web pages and mail come and go on a FAT volume.
+/// Web pages and mail are created and deleted on a FAT volume.
 ///
-/// Hot are the file allocation table, of which a few sectors count and each is written twice, some
-/// directories, and the browser's cache, a fixed set of files of a few sectors each; cold is what is
-/// saved and stays.
+/// Hot data are the file allocation table, of which a few sectors matter and each is written twice,
+/// some directories, and the browser's cache, a fixed set of files of a few sectors each. Cold data
+/// are saved files.
 fn web_surfing(seed: u64) -> Vec<Ask> {
     let mut draws = Draws(seed);
-    // 32 reserved sectors, two tables of 124, so that a sector and its copy fall on one bank of 2 or 4.
+    // 32 reserved sectors and two tables of 124, so that a sector and its copy are on one bank of 2
+    // or 4.
     let (table, table_sectors) = (32, 124);
     let directories: Vec<u32> = (0..6).map(|i| 280 + 4 * i + i / 4).collect();
     let cache = 320..HOT_PAGES;
@@ -89,7 +91,7 @@ fn web_surfing(seed: u64) -> Vec<Ask> {
     let mut asks = Vec::new();
     let (mut written, mut time_ns) = (0, 0);
     let mut ask = |first: u32, pages: u32, draws: &mut Draws| {
-        // Bursts and pauses with the published mean and, nearly, deviation.
+        // Bursts and pauses with the published mean and, approximately, deviation.
         time_ns += if draws.happens(2) { 1_500_000_000 } else { u64::from(draws.below(4_000_000)) };
         asks.push(Ask { time_ns, op: Op::Write, first, pages });
         written += pages;
@@ -114,7 +116,7 @@ fn web_surfing(seed: u64) -> Vec<Ask> {
         } else {
             let pages = (1 + draws.below(12)).min(USED_PAGES - 1);
             if saved + pages > USED_PAGES {
-                // The volume has what it will have: a file is saved again.
+                // The volume is full, so an existing file is saved again.
                 let span = USED_PAGES - cache.end - pages;
                 ask(cache.end + draws.below(span), pages, &mut draws)
             } else {
@@ -206,13 +208,13 @@ fn dynamic_assignment_wears_banks_alike_and_static_does_not() {
             let (least, most) = (erases.iter().min(), erases.iter().max());
             *most.expect("banks") as f64 / *least.expect("banks") as f64
         };
-        // 1 % of so few is two or three; three times as many are not.
+        // 1 % of so few is two or three, and that does not grow with three times as many.
         assert!(spread(&dynamic) <= 1.02, "{:?}", erases(&dynamic));
         let longer = of("striping-dynamic", 3);
         println!("thrice: {:?}", erases(&longer));
         assert!(spread(&longer) <= 1.01, "{:?}", erases(&longer));
         assert!(spread(&fixed) > 1.2, "{:?}", erases(&fixed));
-        // Data are spread evenly as well: the paper has 0.76 in all banks, and 0.72 to 0.81.
+        // Data are also distributed evenly: the paper has 0.76 in all banks, and 0.72 to 0.81.
         let shares: Vec<f64> = dynamic.banks.iter().map(|bank| bank.utilization).collect();
         let most = shares.iter().copied().fold(0.0, f64::max);
         let least = shares.iter().copied().fold(1.0, f64::min);

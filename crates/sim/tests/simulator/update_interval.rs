@@ -1,11 +1,12 @@
-//! The update-interval paper's schemes (Kim and Shin 2015) on its board, with an eighth of the
-//! blocks: directions, and banks that do not know of each other.
+//! The schemes of the update-interval paper (Kim and Shin 2015) on its board, with an eighth of the
+//! blocks: directions, and independent banks.
 //!
-//! Its traces are private. Asserted is that every clustering scheme cleans fewer blocks than page
-//! mapping; which of them is best depends on the traffic (over 90 random workloads of the reference
-//! update-interval stood at 0.961, 0.998 and 1.012 of double hot/cold: 10th percentile, median, 90th).
-//! Nor is it where locality is weak and spare blocks are few: of 33 in a bank here, update-interval
-//! keeps two more open than the others, and at 80/20 cleans 1.5 % more blocks than page mapping.
+//! Its traces are private. The tests assert that every clustering scheme cleans fewer blocks than
+//! page mapping. Which of them is best depends on the traffic: over 90 random workloads of the
+//! reference, update-interval was at 0.961, 0.998 and 1.012 of double hot/cold (10th percentile,
+//! median, 90th). They do not assert it where locality is weak and spare blocks are few: of 33 in a
+//! bank here, update-interval keeps two more open than the others, and at 80/20 cleans 1.5 % more
+//! blocks than page mapping.
 
 use crate::common::{Ask, Draws, device, done, job, policy, trace};
 use thermocline_sim::{
@@ -66,9 +67,9 @@ fn every_clustering_scheme_cleans_fewer_blocks_where_traffic_has_locality() {
     }
 }
 
-/// A desktop, from the factory on: systems and programs are installed, updated as a whole, and
-/// removed for others; a journal, logs and a registry are written all the time; documents and the
-/// browser's cache now and then, the smaller the oftener.
+/// A new desktop machine. Systems and programs are installed, updated as a whole, and replaced by
+/// others. A journal, logs and a registry are written all the time. Documents and the browser's
+/// cache are written now and then, smaller ones more often.
 fn desktop(seed: u64) -> PreparedTrace {
     let mut draws = Draws(seed);
     let system = 0..LOGICAL / 3;
@@ -88,7 +89,7 @@ fn desktop(seed: u64) -> PreparedTrace {
     }
     while {
         let all = match draws.below(1000) {
-            // The journal goes round, the registry's pages do not.
+            // The journal is circular; the registry's pages are fixed.
             0..500 => {
                 journal = (journal + 1) % 1000;
                 ask(small.start + journal, 1)
@@ -110,7 +111,7 @@ fn desktop(seed: u64) -> PreparedTrace {
         };
         all < 6 * LOGICAL
     } {}
-    // The last page as well, so that the device is as large as meant.
+    // Also the last page, so that the device has the intended size.
     ask(LOGICAL - 1, 1);
     trace(&asks, 32768)
 }
@@ -191,7 +192,7 @@ fn eight_banks_are_eight_devices_of_a_bank_each() {
             for (bank, alone) in all.banks.iter().zip(&each) {
                 assert_eq!(*bank, alone.banks[0], "{name}, {fill:?}");
             }
-            // The same blocks are erased as often.
+            // The same blocks have the same number of erases.
             let most = each.iter().map(|run| run.wear.max).max();
             let least = each.iter().map(|run| run.wear.min).min();
             assert_eq!((Some(all.wear.max), Some(all.wear.min)), (most, least), "{name}, {fill:?}");

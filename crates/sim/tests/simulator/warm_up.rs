@@ -1,4 +1,4 @@
-//! Statistics that begin within a run: the stretches of a run add up to it, on either clock.
+//! Statistics that begin within a run: the stretches of a run add up to the whole, on either clock.
 
 use thermocline_assembly::device::Overrides;
 use thermocline_sim::{Device, Input, Job, Progress, RunResult, Workload, run};
@@ -29,7 +29,7 @@ fn stretch(name: &str, from: u64, to: u64, arrivals: bool) -> RunResult {
     run(&job, &Progress::default()).expect("it runs")
 }
 
-/// What counts of a run.
+/// The compared counts of a run.
 fn counts(run: &RunResult) -> [u64; 5] {
     [
         run.host.pages_written,
@@ -49,7 +49,7 @@ fn stretches_add_up_to_the_run() {
         let parts = [stretch(name, 0, 40, arrivals), stretch(name, 40, 64, arrivals)];
         let [first, second] = parts.each_ref().map(counts);
         let all = counts(&whole);
-        // Requests that read may end either stretch, so pages and what comes of them are compared.
+        // Either stretch may end with reads, so only pages and their consequences are compared.
         for i in [0, 2, 3] {
             assert_eq!(first[i] + second[i], all[i], "{name}, {i}");
         }
@@ -57,7 +57,7 @@ fn stretches_add_up_to_the_run() {
         let page = u64::from(whole.config.device.geometry.page_size);
         assert_eq!(parts[1].config.warm_up_pages, Some(40 * MIB / page));
         assert_eq!(whole.config.warm_up_pages, None);
-        // Where requests arrive, a stretch ends later than the next one begins if they queue.
+        // With arrivals and a queue, a stretch ends after the next one begins.
         if !arrivals {
             let elapsed = parts[0].elapsed_us + parts[1].elapsed_us;
             assert!((elapsed / whole.elapsed_us - 1.0).abs() < 0.01, "{name}: {elapsed}");

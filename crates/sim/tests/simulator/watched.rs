@@ -1,4 +1,4 @@
-//! A run that somebody looks at is the run that nobody looks at.
+//! An observer does not change a run.
 
 use std::sync::{
     Arc,
@@ -16,12 +16,12 @@ use thermocline_sim::{Device, Input, Job, Look, Watch, Workload};
 
 use crate::common::{done, job, policy};
 
-/// Counts victims, and holds each against the candidates by the policy's own reckoning.
+/// Counts victims, and compares each with the candidates by the policy's own cost.
 #[derive(Debug, Default)]
 struct Chosen {
     cleaned: AtomicU64,
     with_cost: AtomicU64,
-    /// Whether the victim is the least of a window only.
+    /// Whether the victim has the lowest cost only within a window.
     windowed: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ impl Watch for Looker {
         if !self.looks.fetch_add(1, Relaxed).is_multiple_of(64) {
             return;
         }
-        // Blocks and their pages tell the same.
+        // Block states and page states agree.
         let mut blocks = vec![BlockState::default(); now.geometry.blocks() as usize];
         now.inspect.block_states(BlockId(0), &mut blocks);
         for (block, state) in (0..).map(BlockId).zip(&blocks) {
@@ -94,7 +94,7 @@ fn results_are_the_same_and_every_victim_costs_least_by_its_policy() {
         ("sfs", Some(true)),
         ("sep-bit", Some(true)),
         ("windowed-greedy", Some(true)),
-        // By queues of its own, and where those leave it by cost.
+        // By its own queues, and otherwise by cost.
         ("midas", None),
         ("nftl", Some(false)),
         ("in-place", Some(false)),
@@ -105,7 +105,7 @@ fn results_are_the_same_and_every_victim_costs_least_by_its_policy() {
         let watched = Job { watch: Some(&looker), ..alone.clone() };
         let [alone, watched] = [&alone, &watched].map(|job| {
             let mut json = done(job).stable_json();
-            // What looks on is counted there.
+            // The memory includes that of the observer.
             json.as_object_mut().expect("a result is an object").remove("memory");
             json
         });

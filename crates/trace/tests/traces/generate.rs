@@ -1,4 +1,4 @@
-//! The generators: the language, determinism, and the distributions against their closed forms.
+//! The generators: the syntax, determinism, and the distributions compared with their closed forms.
 
 use std::collections::{HashMap, HashSet};
 use thermocline_trace::{
@@ -136,7 +136,7 @@ fn errors_say_what_was_expected() {
 
 const DESKTOP: [u64; 8] = [1053, 1053, 23, 23, 11, 1053, 24, 9];
 
-/// These vectors are a promise: results quoted with a seed stay reproducible.
+/// These vectors are fixed, so that results quoted with a seed stay reproducible.
 #[test]
 fn the_first_requests_of_seed_1_are_pinned() {
     let options = pages(5273, 8);
@@ -206,8 +206,8 @@ fn the_permutation_is_a_bijection() {
     assert_eq!(image.len(), 100_000);
 }
 
-/// The mean of k draws from 0..n without replacement, and the neighbours within them, betray a
-/// permutation that keeps ranges together.
+/// The mean of k draws from 0..n without replacement, and the number of neighbours among them,
+/// reveal a permutation that keeps ranges together.
 #[test]
 fn permuted_addresses_are_spread_like_random_ones() {
     let (n, k) = (100_000u64, 10_000u64);
@@ -232,7 +232,7 @@ fn hot_and_cold_get_their_shares() {
     for page in requests {
         *counts.entry(page).or_default() += 1;
     }
-    // Hot pages expect 360 writes, cold ones 4.4: 60 tells them apart.
+    // Hot pages expect 360 writes, cold ones 4.4, so 60 separates them.
     let hot: HashSet<u64> = counts.iter().filter(|(_, n)| **n > 60).map(|(p, _)| *p).collect();
     assert_eq!(hot.len(), 1000);
     let hits: u64 = hot.iter().map(|p| counts[p]).sum();
@@ -282,7 +282,8 @@ fn zipf_follows_the_closed_form() {
             assert!(counts[0] < 2250 && counts[999] > 1750, "{} {}", counts[0], counts[999]);
             continue;
         }
-        // Sorting blurs neighbours of nearly equal frequency, so only well separated ranks count.
+        // Sorting mixes neighbours of nearly equal frequency, so only well separated ranks are
+        // compared.
         for rank in 1..=5u64 {
             let p = (rank as f64).powf(-exponent) / harmonic;
             let sigma = (writes as f64 * p * (1.0 - p)).sqrt();
@@ -321,7 +322,7 @@ fn a_desktop_has_its_regions_and_fills_the_cold_one_in_order() {
         of.windows(2).filter(|two| *two[0] + 1 == *two[1]).count() as f64 / of.len() as f64
     };
     assert!((follow(200) - 0.5).abs() < 0.02, "{}", follow(200));
-    // Bursts repeat what was written within the last 64.
+    // Bursts repeat one of the last 64 writes.
     let burst = page_numbers(&generate("desktop:burst=60%", &self::pages(units, writes)));
     let repeats = (64..burst.len()).filter(|&i| burst[i - 64..i].contains(&burst[i])).count();
     assert!(repeats as f64 > 0.6 * (burst.len() - 64) as f64);

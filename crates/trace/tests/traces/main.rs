@@ -1,4 +1,5 @@
-//! Traces: readers, writers, transformations and statistics. One binary: a link costs more than what it links here.
+//! Traces: readers, writers, transformations and statistics. One binary, because linking costs more
+//! than the tests.
 
 mod common;
 mod generate;

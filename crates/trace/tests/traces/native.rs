@@ -1,4 +1,4 @@
-//! The native format: what is written is read back, and damage is found.
+//! The native format: written data are read back, and damage is detected.
 
 use proptest::prelude::*;
 use thermocline_trace::{
@@ -168,7 +168,7 @@ proptest! {
     ) {
         let (back, volumes) = read(&write(&batches, &names)).expect("what was written");
         prop_assert_eq!(back, batches.concat());
-        // Names come with the batches.
+        // Names are written with the batches.
         let named = if batches.is_empty() { 0 } else { names.len() };
         prop_assert_eq!(&volumes[..named], &names[..named]);
     }

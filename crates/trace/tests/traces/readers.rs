@@ -1,4 +1,4 @@
-//! Every format, on a sample of its own: what it holds, and that it is recognised.
+//! Every format, on its own sample: the requests are right, and the format is recognised.
 
 use crate::common::{blktrace_record, drain, open, samples};
 use thermocline_trace::{
@@ -228,7 +228,7 @@ fn a_header_line_gives_the_columns_and_the_guess_can_be_repeated() {
         let guessed = open(trace.as_bytes(), &ReadOptions::default());
         assert!(guessed.map_or(true, |it| it.guess().columns().is_empty()), "{trace}");
     }
-    // What looks like SPC by chance is read by its header.
+    // A text that looks like SPC by chance is read by its header.
     let text = b"time,offset,size,op,cpu\n0.5,0,8192,W,3\n";
     let mut reader = open(text, &ReadOptions::default()).expect("opens");
     assert_eq!(drain(&mut reader, 10).0, [row(500_000_000, Op::Write, 0, 8192, 0)]);
@@ -246,7 +246,7 @@ mod tables {
 
     use super::*;
 
-    /// Two batches of a request a row, with a column that nobody needs.
+    /// Two batches with one request a row, and an unused column.
     fn batches() -> [RecordBatch; 2] {
         [0_u64, 2].map(|first| {
             let rows = first..first + 2;
@@ -327,7 +327,7 @@ mod tables {
             reader.warnings(),
             ["columns without a meaning for it are passed over: process"]
         );
-        // Operations may be left out, or have numbers; other names tell their units.
+        // Operations may be missing or be numbers. Other names give their units.
         let codes = numbers([0, 1, 2]);
         let mut reader = named(&[
             ("time_us", numbers([1, 2, 3])),
@@ -420,8 +420,8 @@ fn files_of_several_cpus_are_merged_by_time() {
 
 #[test]
 fn a_log_that_nbdkit_wrote_is_read_whole() {
-    // mkfs.ext4 and the first files on it over four connections, as nbdkit 1.32.5 logged them; the
-    // figures are those of a script that shares nothing with the reader.
+    // mkfs.ext4 and the first files on it over four connections, as logged by nbdkit 1.32.5. The
+    // figures are those of a script that shares no code with the reader.
     let log = include_bytes!("../data/nbdkit-ext4.log.zst");
     let mut reader = open(log, &ReadOptions::default()).expect("opens");
     assert_eq!(reader.guess().format.name(), "nbdkit");
@@ -433,7 +433,7 @@ fn a_log_that_nbdkit_wrote_is_read_whole() {
     };
     assert_eq!(sums(Op::Read), (13, 62_464, 429_122_560));
     assert_eq!(sums(Op::Write), (546, 44_707_840, 64_845_729_792));
-    // Four of them are zeros that may punch a hole.
+    // Four of them are zero requests that may punch a hole.
     assert_eq!(sums(Op::Trim), (219, 877_600_768, 30_819_786_752));
     assert_eq!(sums(Op::Flush), (18, 0, 0));
     let (first, last) = (&requests[0], &requests[requests.len() - 1]);

@@ -1,4 +1,4 @@
-//! What readers say of traces that are broken: place, field, and remedy, after what was good.
+//! Errors for broken traces: position, field, and remedy, after all valid requests.
 
 use std::io::{self, Cursor, Read, Write};
 
@@ -13,7 +13,7 @@ fn named(format: &str) -> ReadOptions {
     ReadOptions { format: Some(format), ..ReadOptions::default() }
 }
 
-/// The number of good requests, and what is said of the first bad one.
+/// The number of valid requests, and the error for the first invalid one.
 fn fault(format: &str, text: &[u8]) -> (usize, String) {
     let mut reader = open(text, &named(format)).expect("opens");
     let (requests, error) = drain(&mut reader, 4096);
@@ -95,7 +95,7 @@ fn a_cut_binary_trace_is_an_error_at_its_byte() {
     }
 }
 
-/// The rows that are compressed: enough to fill several blocks of every compressor.
+/// The rows to be compressed: enough to fill several blocks of every compressor.
 fn rows() -> Vec<u8> {
     (0..60_000_u64)
         .flat_map(|n| {
@@ -183,7 +183,7 @@ fn a_damaged_compressed_trace_is_an_error() {
         for byte in &mut bytes[middle..middle + 64] {
             *byte ^= 0x55;
         }
-        // What a format of checksums at the end delivers before them may itself be damaged.
+        // Formats with a checksum at the end may deliver damaged data before it.
         let mut reader = open(&bytes, &options).expect("opens");
         let (_, error) = drain(&mut reader, 4096);
         assert!(matches!(error, Some(TraceError::Malformed { .. })), "{name}: {error:?}");
@@ -242,7 +242,7 @@ fn an_error_of_the_system_is_not_taken_for_a_damaged_stream() {
     }
 }
 
-/// A tar archive of files, with a directory before them as archivers put it.
+/// A tar archive of files, preceded by a directory as archivers write it.
 fn tar(files: &[&[u8]]) -> Vec<u8> {
     let mut archive = Vec::new();
     let mut member = |kind: u8, bytes: &[u8]| {

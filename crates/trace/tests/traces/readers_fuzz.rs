@@ -1,4 +1,4 @@
-//! Readers on mutated samples: whatever the bytes, they end, without a panic, in bounded batches.
+//! Readers on mutated samples: for any bytes they terminate without a panic, in bounded batches.
 //!
 //! Deterministic. `THERMOCLINE_FUZZ_SECONDS` runs every format for its share of this many seconds
 //! instead of a fixed number of cases.
@@ -18,10 +18,10 @@ use thermocline_trace::{
     read::{self, Format, ReadOptions},
 };
 
-/// Cases of each format in a run without a time limit.
+/// Cases for each format without a time limit.
 const CASES: u32 = 2_000;
 
-/// Requests in a batch; a small number makes batches end in odd places.
+/// Requests in a batch. A small number makes batches end at unusual positions.
 const LIMIT: usize = 7;
 
 /// When to stop.
@@ -49,7 +49,7 @@ impl Budget {
     }
 }
 
-/// Pieces that trip parsers: extreme numbers, separators, words of formats.
+/// Pieces that are edge cases for parsers: extreme numbers, separators, words of formats.
 const PIECES: [&[u8]; 24] = [
     b"18446744073709551615",
     b"18446744073709551616",
@@ -77,12 +77,12 @@ const PIECES: [&[u8]; 24] = [
     b"F",
 ];
 
-/// A number below `bound`, which is small: the bias does not matter here.
+/// A number below `bound`, which is small enough for the bias not to matter.
 fn below(rng: &mut Xoshiro256PlusPlus, bound: usize) -> usize {
     (rng.next_u64() % bound as u64) as usize
 }
 
-/// A sample, changed in one to eight ways.
+/// A sample with one to eight mutations.
 fn mutated(rng: &mut Xoshiro256PlusPlus, all: &[Vec<u8>], of: usize) -> Vec<u8> {
     let mut bytes = all[of].clone();
     for _ in 0..=below(rng, 8) {
@@ -121,13 +121,13 @@ fn mutated(rng: &mut Xoshiro256PlusPlus, all: &[Vec<u8>], of: usize) -> Vec<u8> 
     bytes
 }
 
-/// Reads bytes to their end and checks what a reader promises.
+/// Reads bytes to their end and checks the guarantees of a reader.
 fn check(bytes: &[u8], options: &ReadOptions) {
     let Ok(mut reader) = read::open_stream(Cursor::new(bytes.to_vec()), "fuzz", options) else {
         return;
     };
     let mut batch = Vec::new();
-    // No format makes more than one request of a byte.
+    // No format yields more than one request for each byte.
     for _ in 0..=bytes.len() {
         let result = reader.next_batch(&mut batch, LIMIT);
         assert!(batch.len() <= LIMIT, "a batch of {}", batch.len());
@@ -245,7 +245,7 @@ fn decompressors_survive_any_bytes() {
                 Err(_) => continue,
             };
             let mut batch = Vec::new();
-            // A spliced stream may hold the rows several times, but not endlessly.
+            // A spliced stream may contain the rows several times, but not endlessly.
             let ended = (0..1_000_000).any(|_| {
                 let result = reader.next_batch(&mut batch, 4096);
                 assert!(batch.len() <= 4096);

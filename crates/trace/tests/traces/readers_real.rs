@@ -1,7 +1,8 @@
-//! The readers on real traces, where they are at hand.
+//! The readers on real traces, where they are available.
 //!
-//! The traces cannot be redistributed. They are looked for in the folder `THERMOCLINE_TRACES`
-//! names, else in `../shared/traces` beside the repository; tests skip what is not there.
+//! The traces cannot be redistributed. The tests look for them in the folder given by
+//! `THERMOCLINE_TRACES`, else in `../shared/traces` beside the repository, and skip those that are
+//! missing.
 
 use thermocline_testing::trace;
 use thermocline_trace::{
@@ -52,8 +53,8 @@ fn count(requests: &[Request]) -> Counts {
     counts
 }
 
-/// Checks format, reads, writes, trims, flushes, written MiB and seconds against the traces'
-/// own description.
+/// Compares format, reads, writes, trims, flushes, written MiB and seconds with the traces' own
+/// description.
 #[track_caller]
 fn check(name: &str, format: &str, ops: [u64; 4], written_mib: f64, seconds: f64) {
     let Some(path) = trace(name) else { return };
@@ -117,7 +118,7 @@ fn the_hplajw_trace_has_its_published_counts() {
     assert_eq!(reader.volumes(), ["1", "0"]);
 }
 
-/// Ruemmler and Wilkes 1993 count 71.2 % of the writes of hplajw's two months to metadata.
+/// Ruemmler and Wilkes 1993 attribute 71.2 % of the writes of hplajw's two months to metadata.
 #[test]
 fn three_quarters_of_hplajws_writes_are_to_metadata() {
     let Some(path) = trace("hp-hplajw-1992-1week.srt.zst") else { return };
@@ -149,7 +150,7 @@ fn the_rocksdb_trace_has_its_published_counts() {
     check(name, "rocksdb", [1, 64_188, 231, 0], 7_978.0, 25.0);
 }
 
-/// Format, and how many requests, of a small sample.
+/// Checks the format and the number of requests of a small sample.
 #[track_caller]
 fn check_sample(name: &str, format: &str, reads: u64, writes: u64) {
     let Some(path) = trace(&format!("fixtures/{name}")) else { return };

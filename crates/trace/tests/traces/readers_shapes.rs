@@ -1,4 +1,4 @@
-//! Inputs in the shapes that people have them: each is read as it was meant, or refused with the line to type.
+//! Inputs in typical shapes: each is read as intended, or refused with the line to type.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! USB captures beyond the common samples: what requests wrote and read.
+//! USB captures beyond the common samples: the data of requests.
 
 use std::io::Write as _;
 
@@ -85,7 +85,7 @@ fn long_commands_are_put_together_from_their_transfers() {
     assert!(contents == [Some(long.clone()), Some(long), Some(longest), None]);
     assert_eq!(warnings, ["reads and writes whose bytes were not captured whole: 1"]);
 
-    // Packets cut by the snapshot length: the requests are there, their bytes are not.
+    // Packets cut off by the snapshot length: the requests are there, their data are not.
     let cut = session.capture(File { snap: 65_536, ..pcap() });
     let mut reader = open(&cut, &with_contents()).expect("opens");
     let all = known(&mut reader, 100);
@@ -169,13 +169,13 @@ fn captures_know_how_large_disks_are() {
         assert_eq!(sizes(SortWindow::new(usual(), Window::Requests(4))), expected);
         assert_eq!(sizes(Dedup::new(Rebase::new(Box::new(usual())), 1)), expected);
         assert_eq!(sizes(Limit::new(&mut usual(), 3))[..2], expected[..2]);
-        // Whoever says that the disk is wrong about its sectors says so of the whole disk.
+        // A user's sector size that contradicts the disk's also overrides the disk's size.
         let other = ReadOptions { sector_size: Some(1024), ..ReadOptions::default() };
         assert_eq!(sizes(read(&other)), [None; 4]);
     }
     let disk = attached_disk().capture(pcap());
     assert_eq!(sizes(open(&disk, &with_contents()).expect("opens"))[0], Some(100_000 * 4096));
-    // More sectors than the short reply has room for.
+    // More sectors than fit the short reply.
     let mut session = Session::default();
     session.command(1000, STICK, (0, 1), ten(0x25, 0, 0), Data::In(capacity(u32::MAX, 512)), 0);
     session.command(3000, STICK, (0, 2), ten(0x28, 0, 1), Data::In(pattern(1, 512)), 0);

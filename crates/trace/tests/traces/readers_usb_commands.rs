@@ -1,4 +1,4 @@
-//! USB captures beyond the common samples: commands in company, and what goes wrong.
+//! USB captures beyond the common samples: concurrent commands, and errors.
 
 use crate::common::{
     drain,
@@ -57,7 +57,7 @@ fn an_unknown_sector_size_is_assumed_with_a_warning() {
 #[test]
 fn a_reported_sector_size_overrides_an_observed_one() {
     let mut session = Session::default();
-    // The capture begins late, and the stick is asked again when a medium is put in.
+    // The capture begins late, and the capacity is read again when a medium is inserted.
     session.command(1000, STICK, (0, 1), ten(0x2a, 3, 2), Data::Out(pattern(1, 4096)), 0);
     session.command(2000, STICK, (0, 2), ten(0x25, 0, 0), Data::In(capacity(99, 512)), 0);
     session.command(3000, STICK, (0, 3), ten(0x2a, 3, 2), Data::Out(pattern(2, 1024)), 0);
@@ -75,7 +75,7 @@ fn commands_that_no_disk_can_do_are_left_out() {
     far.extend(8_u32.to_be_bytes());
     session.command(1000, STICK, (0, 1), cdb(&far), Data::Out(pattern(1, 4096)), 0);
     session.command(2000, STICK, (0, 2), ten(0x2a, 5, 0), Data::None, 0);
-    // An answer to another command: the host resets the stick and asks anew.
+    // An answer to another command: the host resets the stick and retries.
     session.wrapper(3000, STICK, (0, 3), ten(0x2a, 5, 1), &Data::Out(pattern(2, 512)));
     session.status(3500, STICK, 77, 0);
     session.command(4000, STICK, (0, 4), ten(0x2a, 5, 1), Data::Out(pattern(3, 512)), 0);
@@ -118,7 +118,7 @@ fn a_list_of_ranges_too_long_for_text_is_counted() {
 fn damaged_captures_give_what_is_good_and_name_the_packet() {
     for file in files() {
         let bytes = two_sticks().capture(file);
-        // Cut within the last packet: captures are stopped when they are no longer needed.
+        // Cut off within the last packet, as usual when a capture is stopped.
         let mut reader = open(&bytes[..bytes.len() - 3], &ReadOptions::default()).expect("opens");
         let (requests, error) = drain(&mut reader, 100);
         assert!(error.is_none(), "{error:?}");
@@ -130,7 +130,7 @@ fn damaged_captures_give_what_is_good_and_name_the_packet() {
     let mut bytes = two_sticks().capture(file);
     let end = bytes.len();
     file.packet(&mut bytes, 40_000, &[0; 64]);
-    // An interface that was never described.
+    // An interface without a description.
     bytes[end + 8] = 9;
     let mut reader = open(&bytes, &ReadOptions::default()).expect("opens");
     let (requests, error) = drain(&mut reader, 100);
@@ -143,7 +143,7 @@ fn damaged_captures_give_what_is_good_and_name_the_packet() {
              the capture is damaged from here on; record it again"
         )
     );
-    // A length that is less than what is in the block.
+    // A length that is less than the content of the block.
     bytes.truncate(end);
     file.packet(&mut bytes, 40_000, &[0; 64]);
     bytes[end + 20] = 200;
@@ -170,7 +170,7 @@ fn captures_without_requests_say_why() {
     assert!(error.contains("link type 266, macOS"), "{error}");
     assert!(error.contains("usbmon1"), "{error}");
 
-    // So short a snapshot that commands are cut.
+    // A snapshot length that cuts off commands.
     for (snap, why) in [(64 + 20, "at least 128 bytes"), (40, "within their USB header")] {
         let cut = two_sticks().capture(File { snap, ..file });
         let mut reader = open(&cut, &ReadOptions::default()).expect("opens");
@@ -198,7 +198,7 @@ fn bad_lines_of_text_are_named_and_can_be_skipped() {
         let mut reader = open(bad.as_bytes(), &options).expect("opens");
         assert_eq!(drain(&mut reader, 100).0.len(), 6);
     }
-    // What came before a bad line is delivered before the error.
+    // Requests before an invalid line are delivered before the error.
     let bad = format!("{text}nonsense\n");
     let mut reader = open(bad.as_bytes(), &ReadOptions::default()).expect("opens");
     let (requests, error) = drain(&mut reader, 2);

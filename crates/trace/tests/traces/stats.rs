@@ -153,7 +153,7 @@ fn errors_of_the_source_and_of_requests_pass_through() {
     assert!(error.contains("larger than any device takes"), "{error}");
 }
 
-/// Written pages stay within memory even when they lie apart.
+/// The memory for written pages is bounded even if they are isolated.
 #[test]
 fn sparse_pages_are_counted() {
     let requests: Vec<_> =

@@ -1,8 +1,8 @@
-//! The figures of real traces, against a table computed independently of this code.
+//! The figures of real traces, compared with a table computed independently of this code.
 //!
-//! The traces may not all be redistributed, so they are not part of the repository: the tests look
-//! for them in `$THERMOCLINE_TRACES`, or in `../shared/traces` beside the repository, and skip
-//! themselves where there are none.
+//! Not all traces may be redistributed, so they are not part of the repository. The tests look for
+//! them in `$THERMOCLINE_TRACES`, or in `../shared/traces` beside the repository, and skip those
+//! that are missing.
 
 use thermocline_testing::trace;
 use thermocline_trace::{
@@ -23,7 +23,7 @@ struct Row {
     writes: u64,
     trims: u64,
     flushes: u64,
-    /// As printed in the table: the figures carry as many digits as they have there.
+    /// As printed in the table, with the same number of digits.
     written_mib: &'static str,
     write_set_mib: &'static str,
     overwrite: &'static str,
@@ -114,7 +114,7 @@ const TABLE: [Row; 9] = [
     HPLAJW,
     Row {
         page_bytes: 1024,
-        // 192 MiB / 13.3; the table's 58 took the 1 KiB pages for 4 KiB ones.
+        // 192 MiB / 13.3; the table's 58 assumed 4 KiB for the 1 KiB pages.
         write_set_mib: "14.5",
         overwrite: "13.3",
         update_percent: None,
@@ -158,8 +158,8 @@ fn report(file: &str, page_bytes: u64) -> Option<TraceReport> {
     Some(report.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Whether a figure, printed with as many decimals, is what the table says. Half a unit either way
-/// is allowed, as tables round ties and truncate as they please.
+/// Whether a figure, printed with the same number of decimals, agrees with the table. Half a unit
+/// in either direction is accepted, because tables round or truncate differently.
 fn agrees(what: &str, expected: &str, found: f64, wrong: &mut Vec<String>) {
     let decimals = expected.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let unit = 0.1f64.powi(decimals as i32);

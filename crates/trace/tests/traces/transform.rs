@@ -1,4 +1,4 @@
-//! The transformations, each alone and in company.
+//! The transformations, each alone and combined.
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use thermocline_trace::{
     },
 };
 
-/// Requests from memory, with names.
+/// Named requests in memory.
 struct Memory {
     requests: Vec<Request>,
     at: usize,
@@ -327,7 +327,7 @@ fn a_sample_keeps_one_page_of_each_group_and_of_a_request_those_it_touches() {
                 assert_eq!(found, expected, "{first}..{end} of 1/{of}");
             }
         }
-        // A page covered in part stays so, at either end, and where both are in one page.
+        // A partly covered page stays so, at either end, and if both ends are in one page.
         let page = kept[1];
         let at = page / u64::from(of) * 4096;
         let part = |from, to| write(page * 4096 + from, to - from).map(|r| (r.offset - at, r.len));

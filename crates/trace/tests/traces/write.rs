@@ -1,4 +1,4 @@
-//! The text writers, to the letter.
+//! The exact output of the text writers.
 
 use std::{io::Cursor, path::Path};
 use thermocline_trace::{
@@ -113,7 +113,7 @@ fn a_full_disk_is_an_io_error() {
     }
 }
 
-/// The formats through this crate's own readers, which were written against other tools' files.
+/// Reads the formats with this crate's own readers, which were written for other tools' files.
 #[test]
 fn every_output_format_reads_back_as_written() {
     let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };

@@ -1,4 +1,4 @@
-//! What the policy tests share: a small generator of random numbers, and every variant of every
+//! Shared by the policy tests: a small random number generator, and every variant of every
 //! registered victim policy.
 
 #![allow(dead_code)]
@@ -34,7 +34,7 @@ impl Variant {
         (self.entry.build)(&self.args, context).unwrap_or_else(|e| panic!("{self:?}: {e}"))
     }
 
-    /// The age transformation its parameters describe; the identity where it has none.
+    /// The age transformation given by its parameters; the identity without any.
     pub fn transform(&self, time_scale: f64) -> Transform {
         let value = |key: &str| {
             let given = self.args.0.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
@@ -43,7 +43,7 @@ impl Variant {
         };
         let shape = value("transform").map(|v| Shape::parse(&v).expect("the name of a shape"));
         let tau = value("tau").and_then(|v| Option::<Ticks>::parse(&v).expect("a time"));
-        // An exponent without a choice of shapes: powers of the age in ticks.
+        // An exponent without a shape means powers of the age in ticks.
         let (shape, tau) = match shape {
             None if value("exponent").is_some() => (Shape::Power, Some(Ticks(1))),
             None => (Shape::Identity, tau),
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Variant {
     }
 }
 
-/// Every registered policy with every combination of its named values; offsets of 0 and 1.
+/// Every registered policy with every combination of its named values, and with offsets of 0 and 1.
 pub fn variants() -> Vec<Variant> {
     let mut all = Vec::new();
     for entry in VICTIMS {
@@ -88,8 +88,7 @@ pub fn variants() -> Vec<Variant> {
     all
 }
 
-/// The policies that choose by chance, by counting or by a second index. The choice of all others,
-/// those to come among them, is the least `ratio · wear / T(age)`, and can therefore be found by
-/// looking at all blocks.
+/// The policies that choose at random, by counting or by a second index. All others, including
+/// future ones, choose the lowest `ratio · wear / T(age)`, so a scan of all blocks can check them.
 pub const BY_OTHER_RULES: [&str; 6] =
     ["random", "d-choices", "adaptive", "weight", "linux-ftl", "windowed-greedy"];

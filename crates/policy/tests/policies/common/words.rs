@@ -1,4 +1,4 @@
-//! A placement asked page by page, and the states of pages that a layer would keep for it.
+//! A placement called page by page, with the per-page states that a layer would store.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use thermocline_policy::placement::{
     Answer, Found, Kept, PageState, Place, Placement, Survivors, Write,
 };
 
-/// A placement and the words that a layer would keep of pages.
+/// A placement with the words that a layer would store for pages.
 #[derive(Clone, Debug)]
 pub struct WithWords<P> {
     placement: P,
@@ -44,7 +44,7 @@ impl<P: Placement> WithWords<P> {
         let most = match P::Page::KEPT {
             Kept::Nothing => 0,
             Kept::Byte => u8::MAX.into(),
-            // Of so few writes those that grow fit.
+            // After so few writes, growing words fit 32 bits.
             Kept::HalfWord | Kept::Growing => u32::MAX.into(),
             Kept::Word => u64::MAX,
         };
@@ -82,7 +82,7 @@ impl<P: Placement> WithWords<P> {
         self.placement.trimmed(page, lpn);
     }
 
-    /// Asks about survivors, which are sorted if the placement sorts them; their streams.
+    /// Asks about survivors, which the placement may sort; returns their streams.
     pub fn survivors(&mut self, lpns: &mut [Lpn], now: u64) -> Vec<u8> {
         let word = |this: &Self, lpn| this.words.get(&lpn).copied().unwrap_or(0);
         let mut words: Vec<u64> = match P::Page::KEPT {

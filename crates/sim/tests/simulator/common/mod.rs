@@ -1,5 +1,5 @@
-//! What the simulator's tests of banks share: traces given request by request, and a small generator
-//! of random numbers.
+//! Shared by the simulator's tests of banks: traces given request by request, and a small random
+//! number generator.
 
 #![allow(dead_code)]
 
@@ -30,12 +30,12 @@ pub struct Ask {
     pub pages: u32,
 }
 
-/// A write of pages at once.
+/// A write of several pages at once.
 pub fn write(first: u32, pages: u32) -> Ask {
     Ask { time_ns: 0, op: Op::Write, first, pages }
 }
 
-/// A trace of these requests; page numbers are the device's.
+/// A trace of these requests. Page numbers are the device's.
 pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
     let page = u64::from(page_size);
     let requests: Vec<Request> = asks

@@ -7,19 +7,19 @@ use super::{
     usb::{File, Link, Session},
 };
 
-/// Requests, and what each wrote or read.
+/// Requests with the data that each wrote or read.
 pub type Known = Vec<(Request, Option<Vec<u8>>)>;
 
 pub fn with_contents() -> ReadOptions {
     ReadOptions { contents: true, ..ReadOptions::default() }
 }
 
-/// The commonest capture file.
+/// The most common kind of capture file.
 pub fn pcap() -> File {
     File { link: Link::Mmapped, big: false, next: true, nanos: true, snap: 262_144 }
 }
 
-/// Everything a source delivers, a batch at a time.
+/// Everything from a source, batch by batch.
 pub fn known(source: &mut impl Source, limit: usize) -> Known {
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {
@@ -35,7 +35,7 @@ pub fn known(source: &mut impl Source, limit: usize) -> Known {
     }
 }
 
-/// The requests of a session, and what the reader warns of.
+/// The requests of a session, and the reader's warnings.
 pub fn read_session(session: &Session, options: &ReadOptions) -> (Known, Vec<String>) {
     let mut reader = open(&session.capture(pcap()), options).expect("opens");
     let all = known(&mut reader, 100);

@@ -1,6 +1,6 @@
-//! Samples of every format, a few rows each, and the requests they hold.
+//! Samples of every format, a few rows each, with their requests.
 
-// Each test file uses a part of it.
+// Each test file uses only a part of it.
 #![allow(dead_code)]
 
 pub mod known;
@@ -17,7 +17,7 @@ use thermocline_trace::{
 /// A sample: its format's name, its bytes, its requests, its volumes.
 pub struct Sample {
     pub format: &'static str,
-    /// The format that is guessed, where another cannot be excluded.
+    /// The format that is guessed, if it cannot be distinguished from another.
     pub guessed: Option<&'static str>,
     pub bytes: Vec<u8>,
     pub requests: Vec<Request>,
@@ -364,7 +364,7 @@ fn binary() -> Vec<Sample> {
     ]
 }
 
-/// Two sticks, in every way a capture of them is written.
+/// Two sticks, in every form of a capture.
 fn usb() -> Vec<Sample> {
     let sticks: &[Row] = &[
         (10_000_000, Write, 2048 * S, 4096, 0),
@@ -402,7 +402,7 @@ const LCS: &[Row] = &[
     (2_000_000_000, Trim, 8 * S, 4096, 0),
 ];
 
-/// Those requests in a version of LCS, and one that no device knows.
+/// The same requests in a version of LCS, and one without an operation on a device.
 pub fn lcs(version: u64, header: usize) -> Vec<u8> {
     let magic = 0x1234_5678_9abc_def0_u64.to_le_bytes();
     let mut file = vec![0; header];
@@ -492,8 +492,8 @@ fn blktrace_sample(big: bool) -> Vec<u8> {
         blktrace_record(big, time, sector, bytes, category << 16 | action, device, 0)
     };
     let mut all = Vec::new();
-    // A process name, a queued and an issued read, a completion, a write with a payload,
-    // a flush of another device, a discard, a SCSI command.
+    // A process name, a queued and an issued read, a completion, a write with a payload, a flush of
+    // another device, a discard, a SCSI command.
     all.extend(blktrace_record(big, 0, 0, 0, 0x400 << 16, device, 8));
     all.extend(record(100, 100, 4096, 1, 0x11));
     all.extend(record(200, 100, 4096, 7, 0x41));
@@ -512,7 +512,7 @@ fn srt_sample() -> Vec<u8> {
         .to_vec();
     let mut record = |words: &[u32]| all.extend(words.iter().flat_map(|word| word.to_be_bytes()));
     record(&[56, 0x4_0001, 5, 7, 174, 19_687, 4096, 1056, 0x0800_0007, 4, 1, 27, 0x23_000d, 1]);
-    // A text record, then a write by a record of version 3.
+    // A text record, then a write in a record of version 3.
     record(&[12, 0x4_0003, 0x6869_2121]);
     record(&[52, 0x3_0001, 6, 0, 1, 2, 512, 10, 0x0800_0107, 4, 0, 26, 0x7_0000]);
     all
@@ -523,7 +523,7 @@ pub fn open(bytes: &[u8], options: &ReadOptions) -> Result<Reader, TraceError> {
     read::open_stream(Cursor::new(bytes.to_vec()), "test", options)
 }
 
-/// Everything a reader delivers, and the error it ends with.
+/// All requests of a reader, and its final error.
 pub fn drain(reader: &mut Reader, limit: usize) -> (Vec<Request>, Option<TraceError>) {
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {

@@ -1,4 +1,4 @@
-//! USB sessions, written the way usbmon, tcpdump, Wireshark and USBPcap write them.
+//! USB sessions in the formats of usbmon, tcpdump, Wireshark and USBPcap.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub struct Urb {
 #[derive(Clone, Debug, Default)]
 pub struct Session {
     pub urbs: Vec<Urb>,
-    /// When capturing begins.
+    /// Start of the capture.
     pub start_us: u64,
 }
 
@@ -29,17 +29,17 @@ pub enum Data {
     In(Vec<u8>),
 }
 
-/// Bytes a host moves in one transfer.
+/// Maximum number of bytes that a host moves in one transfer.
 const TRANSFER: usize = 120 << 10;
 
-/// A command block: the operation code, then what is said, zeros to the end.
+/// A command block: the operation code and the given bytes, padded with zeros.
 pub fn cdb(bytes: &[u8]) -> [u8; 16] {
     let mut cdb = [0; 16];
     cdb[..bytes.len()].copy_from_slice(bytes);
     cdb
 }
 
-/// READ(10), WRITE(10) and those laid out alike.
+/// READ(10), WRITE(10) and commands with the same layout.
 pub fn ten(code: u8, block: u32, count: u16) -> [u8; 16] {
     let (block, count) = (block.to_be_bytes(), count.to_be_bytes());
     cdb(&[code, 0, block[0], block[1], block[2], block[3], 0, count[0], count[1]])
@@ -70,7 +70,7 @@ impl Session {
         self.urbs.push(Urb { submitted_us: at_us, completed_us, bus, device, inward, bytes });
     }
 
-    /// A command wrapper; `length` is what the host expects to move.
+    /// A command wrapper. `length` is what the host expects to move.
     pub fn wrapper(
         &mut self,
         at_us: u64,
@@ -114,7 +114,8 @@ impl Session {
         self.urb(at_us, to, true, bytes);
     }
 
-    /// A whole command, from wrapper to answer; the data come after 100 µs, the answer after 900.
+    /// A complete command, from wrapper to answer. The data come after 100 µs, the answer after
+    /// 900.
     pub fn command(
         &mut self,
         at_us: u64,
@@ -138,7 +139,7 @@ impl Session {
         self.urb(at_us, to, false, unit);
     }
 
-    /// Its sense unit.
+    /// The sense unit of a command.
     pub fn sense(&mut self, to: (u16, u8), at_us: u64, tag: u16, status: u8) {
         let mut unit = vec![3, 0];
         unit.extend(tag.to_be_bytes());
@@ -229,20 +230,20 @@ pub enum Link {
     UsbPcap,
 }
 
-/// How a capture file is written.
+/// The variants of capture files.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
     pub link: Link,
     pub big: bool,
-    /// pcapng, else pcap.
+    /// Whether it is pcapng; else pcap.
     pub next: bool,
-    /// Nanoseconds, else microseconds.
+    /// Whether times are in nanoseconds; else microseconds.
     pub nanos: bool,
-    /// Bytes of a packet that are kept.
+    /// Captured bytes of a packet.
     pub snap: usize,
 }
 
-/// When captures begin: 2023.
+/// Start of captures: 2023.
 const START_S: u64 = 1_700_000_000;
 
 fn word(out: &mut Vec<u8>, value: u64, size: usize, big: bool) {
@@ -315,7 +316,7 @@ impl File {
         word(&mut section, 0, 2, big);
         word(&mut section, u64::MAX, 8, big);
         self.block(&mut out, 0x0a0d_0d0a, &section);
-        // An interface that is not of USB, and the one that is, with the clock's resolution.
+        // An interface that is not USB, and the USB one, with the clock's resolution.
         for link in [1, self.link.number()] {
             let mut interface = Vec::new();
             word(&mut interface, link, 2, big);
@@ -328,13 +329,13 @@ impl File {
             }
             self.block(&mut out, 1, &interface);
         }
-        // What capturing programs put in besides: names, the user's own.
+        // Other blocks written by capturing programs: names, user-defined ones.
         self.block(&mut out, 4, &[0; 4]);
         self.block(&mut out, 0x8000_0bad, b"anything");
         out
     }
 
-    /// A packet whose time is this many microseconds after the beginning.
+    /// A packet with a time of this many microseconds after the start.
     pub fn packet(self, out: &mut Vec<u8>, time_us: u64, bytes: &[u8]) {
         let big = self.big;
         let kept = &bytes[..bytes.len().min(self.snap)];
@@ -368,7 +369,7 @@ impl File {
     }
 }
 
-/// All ways in which captures are written.
+/// All variants of capture files.
 pub fn files() -> Vec<File> {
     let mut all = Vec::new();
     for link in [Link::Linux, Link::Mmapped, Link::UsbPcap] {
@@ -383,12 +384,12 @@ pub fn files() -> Vec<File> {
 
 /// Two sticks on bus 1, as they are plugged in and used.
 ///
-/// The first has sectors of 512 bytes, the second of 4096. Requests of both overlap.
+/// The first has sectors of 512 bytes, the second of 4096. Their requests overlap.
 pub fn two_sticks() -> Session {
     let (one, two) = ((1, 5), (1, 6));
     let mut all = Session::default();
     all.command(1000, one, (0, 1), cdb(&[0x12, 0, 0, 0, 36]), Data::In(vec![0; 36]), 0);
-    // TEST UNIT READY fails once after plugging in, and says why.
+    // TEST UNIT READY fails once after plugging in, and the sense data give the reason.
     all.command(2000, one, (0, 2), cdb(&[0]), Data::None, 1);
     all.command(3000, one, (0, 3), cdb(&[3, 0, 0, 0, 18]), Data::In(vec![0x70; 18]), 0);
     all.command(4000, one, (0, 4), ten(0x25, 0, 0), Data::In(capacity(0x1d_ffff, 512)), 0);
@@ -398,7 +399,7 @@ pub fn two_sticks() -> Session {
     let sixteen = cdb(&[0x9e, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32]);
     all.command(5000, two, (0, 1), sixteen, Data::In(long), 0);
 
-    // The second stick answers first, though it was asked last.
+    // The second stick answers first, although its request came last.
     let written = Data::Out(pattern(1, 4096));
     all.wrapper(10_000, one, (0, 5), ten(0x2a, 2048, 8), &written);
     all.data(10_100, one, &written);
@@ -410,14 +411,16 @@ pub fn two_sticks() -> Session {
     all.command(22_000, one, (0, 8), ten(0x35, 0, 0), Data::None, 0);
     let list = unmap_list(&[(4096, 256)]);
     all.command(23_000, one, (0, 9), ten(0x42, 0, list.len() as u16), Data::Out(list), 0);
-    // A card reader's second slot, told by what the host expects to move.
+    // A card reader's second slot, whose sector size follows from the length that the host expects
+    // to move.
     all.command(24_000, two, (1, 3), ten(0x2a, 7, 1), Data::Out(pattern(5, 2048)), 0);
     let cut = Data::Out(pattern(6, 512));
     all.wrapper(30_000, one, (0, 10), ten(0x2a, 1, 1), &cut);
     all
 }
 
-/// A disk with USB Attached SCSI and sectors of 4096 bytes, which does several commands at once.
+/// A disk with USB Attached SCSI and sectors of 4096 bytes, which executes several commands at
+/// once.
 pub fn attached_disk() -> Session {
     let to = (1, 5);
     let mut session = Session::default();
@@ -427,7 +430,7 @@ pub fn attached_disk() -> Session {
     session.unit(to, 1000, 1, cdb(&[0x9e, 0x10]));
     session.urb(1020, to, true, reply);
     session.sense(to, 1040, 1, 0);
-    // Data may go before their command; a write of one sector looks like nothing else.
+    // Data may precede their command. A write of one sector is unambiguous.
     session.urb(2000, to, false, pattern(1, 4096));
     session.unit(to, 2010, 2, ten(0x2a, 7, 1));
     session.unit(to, 2020, 3, ten(0x28, 8, 2));
@@ -444,7 +447,7 @@ pub fn attached_disk() -> Session {
     session
 }
 
-/// Bytes that distinguish requests.
+/// Bytes that identify a request.
 pub fn pattern(seed: u8, len: usize) -> Vec<u8> {
     (0..len).map(|at| seed.wrapping_mul(31).wrapping_add((at * 7 + at / 256) as u8)).collect()
 }
