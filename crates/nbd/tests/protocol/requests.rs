@@ -1,4 +1,4 @@
-//! Requests against bytes written by hand from doc/proto.md, and the error each wrong one gets.
+//! Requests against bytes written by hand from doc/proto.md, and the error for each invalid one.
 
 use crate::common::{
     agreed, command::*, contexts, exports, extended, extended_headers, flag::*, go, hex, option,
@@ -18,7 +18,7 @@ fn parsed(negotiated: &Negotiated, bytes: &[u8]) -> Request {
     }
 }
 
-/// What becomes of a compact request.
+/// Parses and checks a compact request.
 fn checked(negotiated: &Negotiated, bytes: &[u8]) -> Result<(), Errno> {
     negotiated.check(&parsed(negotiated, bytes)).map_err(|refusal| refusal.errno())
 }
@@ -186,7 +186,7 @@ fn ranges_beyond_the_end_get_the_error_of_their_command() {
     for (command, errno) in errors {
         let beyond = [(SIZE - 511, 512), (SIZE, 1), (u64::MAX, 512), (0, 1 << 21), (SIZE + 1, 0)];
         for (offset, length) in beyond {
-            // A block status of nothing is wrong for another reason.
+            // A block status of an empty range is invalid for another reason.
             let bytes = request(command, 0, 1, offset, length);
             assert_eq!(checked(&negotiated, &bytes), Err(errno), "{command} {offset} {length}");
         }

@@ -1,28 +1,29 @@
-//! What a placement is: asked where pages go, it decides and changes nothing but its own memory.
+//! The contract of placements: a placement decides where pages go and changes only its own state.
 //!
-//! A placement has two halves. [`Placement`] is about pages and is compiled into the layer's loop. [`Streams`] is about
-//! streams and blocks, is called once a block or less, and can be a trait object. A method that is left out does nothing
-//! and costs nothing.
+//! A placement has two halves. [`Placement`] concerns pages and is compiled into the layer's loop.
+//! [`Streams`] concerns streams and blocks, is called once a block or less, and can be a trait
+//! object. A method that is left out does nothing and costs nothing.
 //!
 //! # Pages
 //!
-//! `Page` is what the layer keeps of each page for the placement. It lies beside the reverse map, in physical order, as
-//! a chip would keep it in the spare area, and moves with the page: those of a victim are neighbours. A page without data
-//! has the default. What does not fit 64 bits, or must not move, is a table in the placement, with a `prefetch`.
+//! `Page` is the state that the layer keeps of each page for the placement. It is stored beside the
+//! reverse map, in physical order, as a chip would keep it in the out-of-band area, and moves with
+//! the page. So the states of a victim's pages are adjacent. A page without data has the default.
+//! State that exceeds 64 bits, or must not move, is a table in the placement, with a `prefetch`.
 //!
 //! | method | called when, and for what |
 //! |---|---|
 //! | `host` | the stream of a page that the host is about to write, before any garbage collection for it |
 //! | `survivor` | the stream of a page that is copied |
-//! | `host_stream` | the stream of all that the host writes, where `host` always answers that: pages are then written in runs |
+//! | `host_stream` | the stream of all host writes, if `host` always returns the same one: pages are then written in runs |
 //! | `survivors` | the streams of all survivors of a victim, or one for all. By default it asks `survivor` about each, before any is moved |
 //! | `filled` | a page was written before the run |
 //! | `written` | the page is being written; its block was allocated |
-//! | `trimmed` | the page holds no data any more |
+//! | `trimmed` | the page no longer holds data |
 //! | `spilt` | the survivor asked about last went to another stream, because there was no free block |
-//! | `last_written` | when the host wrote a survivor last, where blocks' ages count from the youngest data |
+//! | `last_written` | the time of a survivor's last host write, where blocks' ages count from the youngest data |
 //! | `save` | sixteen bits to store beside a page that is being programmed |
-//! | `restore` | a page was found when the tables were rebuilt: its block's stream, what was saved, when it was programmed |
+//! | `restore` | a page was found when the tables were rebuilt: its block's stream, the saved bits, the time of its program |
 //! | `prefetch` | a page will be asked about soon: prefetch the cache line of its row in a table |
 //!
 //! # Streams and blocks
@@ -30,31 +31,36 @@
 //! | method | called when, and for what |
 //! |---|---|
 //! | `streams` | once; depends on parameters and the device, not on traffic. The fill goes to stream 0 |
-//! | `is_used` | whether a stream is in use now; the layer closes the open block of one that is not when it makes room for the host |
+//! | `is_used` | whether a stream is in use now; the layer closes the open block of an unused one when it makes room for the host |
 //! | `is_hot_stream` | whether a stream's pages are hotter than most, for dynamic banks |
-//! | `traits` | what it does at each garbage collection beside answering; never changes |
-//! | `report` | what `stat` and results show beside counts: names and values |
+//! | `traits` | what it does at each garbage collection in addition to choosing streams; constant |
+//! | `report` | what `stat` and results show in addition to counts: names and values |
 //! | `opened` | a free block was opened for a stream |
-//! | `closing` | an open block is full: how it enters the index of victims ([`Entry`]) |
-//! | `cleaning` | this block is about to be collected, and what is known of it |
-//! | `own_victims` | the order of its own that it cleans in ([`OwnVictims`]) |
+//! | `closing` | an open block is full: how it enters the victim index ([`Entry`]) |
+//! | `cleaning` | this block is about to be collected, with its properties |
+//! | `own_victims` | its own cleaning order ([`OwnVictims`]) |
 //! | `hot_pages` | which pages are hot now, if it knows ([`HotPages`]) |
-//! | `ahead` | takes what the host writes next, if it wants to know ([`Ahead`]) |
+//! | `ahead` | the receiver of upcoming host writes ([`Ahead`]) |
 //!
 //! [`Registered::SEES_FUTURE`] says whether it needs `Context::future`.
 //!
-//! # Victims of its own
+//! # Its own victims
 //!
-//! Some schemes clean by queues of their own, such as first in, first out within a group: [`OwnVictims::choose`] returns a
-//! [`Choice`], the layer carries it out and asks again until the choice is a block, or the victim policy's. Such a
-//! placement has a log for each stream ([logs](super::logs)) or [queues](super::queues): `closing` puts a block into one,
-//! `cleaning` takes it out, `replaced` exchanges two.
+//! Some schemes clean by their own queues, such as first in, first out within a group.
+//! [`OwnVictims::choose`] returns a [`Choice`]. The layer carries it out and asks again until the
+//! choice is a block, or the victim policy's. Such a placement has a log for each stream
+//! ([logs](super::logs)) or [queues](super::queues): `closing` puts a block into one, `cleaning`
+//! takes it out, `replaced` exchanges two.
 //!
-//! * The victim policy's index holds the blocks as well. [`Entry::Aside`] keeps a block out of it, `Choice::Readmit` returns it.
-//! * A choice must have garbage (`BlockView::has_garbage`, which counts blocks set aside; `is_candidate` does not). The layer refuses it
-//!   where the survivors have no room. Only `cleaning` says that a block is gone, so `choose` does not take it out of a queue.
-//! * A device without an answer stops although a block has garbage: end `choose` with `Choice::Victim`, and name a block set aside in `fallback`.
-//! * Read-only data have a stream beyond the placement's own, and need a queue too, or stay in the index.
+//! * The victim policy's index holds the blocks as well. [`Entry::Aside`] keeps a block out of it,
+//!   `Choice::Readmit` returns it.
+//! * A choice must have garbage (`BlockView::has_garbage`, which counts blocks set aside;
+//!   `is_candidate` does not). The layer refuses it where the survivors have no room. Only
+//!   `cleaning` confirms that a block leaves, so `choose` does not take it out of a queue.
+//! * Without an answer a device stops although a block has garbage. So end `choose` with
+//!   `Choice::Victim`, and return a block set aside from `fallback`.
+//! * Read-only data have a stream beyond the placement's own. They need a queue too, or stay in the
+//!   index.
 //! * Every bank asks separately, so queues are by bank.
 
 use alloc::{string::String, vec::Vec};

@@ -1,4 +1,4 @@
-//! What a victim policy is: read-only views in, one decision out.
+//! The contract of victim policies: they take read-only views and return one decision.
 //!
 //! | hook | meaning |
 //! |---|---|
@@ -7,12 +7,12 @@
 //! | `wear` | a factor by the block's erase count |
 //! | `weighs_hot` | hot pages of a block add to the numerator (`weight`) |
 //! | `takes_factor` | the placement sets the factor of wear (`cost-hotness`, `survival`) |
-//! | `takes_least_valid` | it takes the block with the least valid pages: what it copies is bounded by their mean (`greedy`) |
-//! | `age_source` | the event that ages count from; selects the index |
-//! | `side` | a second index, of the least valid or least erased blocks (`adaptive`, `linux-ftl`) |
+//! | `takes_least_valid` | the policy takes the block with the fewest valid pages, so its copies are bounded by the mean (`greedy`) |
+//! | `age_source` | the event from which ages count; selects the index |
+//! | `side` | a second index, of the blocks with the fewest valid pages or erases (`adaptive`, `linux-ftl`) |
 //! | `ranks` | the policy asks for the n oldest blocks (`windowed-greedy`) |
 //! | `watches`, `watch` | the policy receives the host's writes, at the latest before each choice (`adaptive`) |
-//! | `cost` | what a candidate costs now, for viewers; policies with ages state the age factor, others may leave it out |
+//! | `cost` | the current cost of a candidate, for display; policies with ages state the age factor, others may omit it |
 //! | `answered` | whether the chosen block was collected or refused; counters change only then |
 //! | `choices` | the number of blocks that each of its rules chose, for the results |
 
