@@ -60,8 +60,6 @@ pub fn repair(
     let access = Access { lengthen: true, ..access.clone() };
     let (mut layer, recovery, headless) = rebuild(place, &access)?;
     layer.inspect().check().map_err(|e| AssemblyError::failed(place, e))?;
-    let mut mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
-    mended.splice(0..0, header);
     let rolled_back = rolled_back(&mut layer, &recovery, before.as_deref());
     let mut lost = Vec::new();
     read_all(&mut layer, place, progress, |page| lost.push(page))?;
@@ -70,6 +68,9 @@ pub fn repair(
         .unmount(recovery.newest_time.saturating_add(1))
         .map_err(|e| AssemblyError::failed(place, e))?;
     layer.chip_mut().sync().map_err(|e| AssemblyError::failed(place, e))?;
+    // What was lost with the end of the file stands in the tables by now.
+    let mut mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
+    mended.splice(0..0, header);
     Ok(Repaired {
         image: place.to_string(),
         headless,

@@ -90,6 +90,44 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
     }
 }
 
+/// What the first repair made longer the second one does not take for what power cut off.
+#[test]
+fn nor_does_a_repair_of_a_cut_image_that_is_cut_off_itself_bring_older_data_back() {
+    let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());
+    let folder = folder.expect("a folder");
+    let layers = [LayerKind::PageMapped, LayerKind::Nftl, LayerKind::InPlace];
+    for (layer, seed) in layers.into_iter().flat_map(|layer| [(layer, 3), (layer, 4)]) {
+        let history = History::write(seed, layer, folder.path());
+        let image = history.image();
+        let left = image[..image.len() * 3 / 4].to_vec();
+        let path = history.place().path().expect("a file").to_path_buf();
+        for cut in 0.. {
+            history.put(&left);
+            let faults = Faults { cut: Some(cut), seed, ..Faults::default() };
+            let access = Access { faults: Some(faults), ..Access::default() };
+            let is_done = repair(&history.place(), &access, &Progress::default()).is_ok();
+            let length = std::fs::metadata(&path).expect("the image").len();
+            assert_eq!(length, image.len() as u64, "it was made longer first");
+            if !is_done {
+                let again = repair(&history.place(), &Access::default(), &Progress::default());
+                again.unwrap_or_else(|e| panic!("{layer:?} seed {seed}, cut {cut}: {e}"));
+            }
+            let mut export = Export::of(history.serve(false).expect("repaired"));
+            for lpn in 0..history.pages() {
+                let Ok(found) = export.read(lpn) else { continue };
+                let may_hold = history.may_hold(lpn);
+                assert!(
+                    may_hold.contains(&found) || may_hold.contains(&0),
+                    "{layer:?} seed {seed}, cut {cut}: page {lpn} holds {found}, not {may_hold:?}"
+                );
+            }
+            if is_done {
+                break;
+            }
+        }
+    }
+}
+
 /// Both copies of the header page are gone, and with them all that the file says of its own shape.
 #[test]
 fn an_image_without_a_header_page_is_given_one_by_its_log() {

@@ -268,18 +268,21 @@ impl Image {
 
     /// Opens what a store holds.
     fn over(path: &Path, store: Box<dyn Store>, open: Open) -> Result<Self, Damage> {
-        let is = store.len().map_err(Damage::when("read the file's length"))?;
-        if is < PAGE as u64 {
-            return Err(Damage::Stub(is));
+        let long = store.len().map_err(Damage::when("read the file's length"))?;
+        if long < PAGE as u64 {
+            return Err(Damage::Stub(long));
         }
-        let (header, should, damaged_header) = read_header(&*store, is)?;
+        let (header, should, damaged_header) = read_header(&*store, long)?;
+        // A repair that made it longer and was cut off itself says how long it was.
+        let marked = (damaged_header == Some(Copy::Second)).then(|| read_cut(&*store, should));
+        let is = marked.flatten().unwrap_or(long);
         let layout = Layout::of(header.kind, &header.geometry);
         let is_whole = is >= layout.second_copies();
         // What is left of one that was cut off can be read; and used, where nothing was lost.
         if is > should || is < should && !(open.read_only || open.lengthen || is_whole) {
             return Err(Damage::Length { is, should });
         }
-        let is_lengthened = is < should && !open.read_only;
+        let is_lengthened = long < should && !open.read_only;
         if is_lengthened {
             lengthen(&*store, is, should, is_whole)?;
         }
@@ -377,18 +380,47 @@ fn read_header(store: &dyn Store, is: u64) -> Result<(Header, u64, Option<Copy>)
     }
 }
 
-/// Makes a file as long as it was. Where only second copies were lost, what stands in their place is nothing.
+/// Stands in the last sector of the second header page's place while a file is repaired that was cut off: behind it the
+/// length that it had.
+const CUT: [u8; 8] = *b"THERMCUT";
+const CUT_AT: usize = PAGE - 512;
+
+/// The page that says how long a file was before it was made longer.
+fn cut_page(is: u64) -> Vec<u8> {
+    let mut page = vec![0; PAGE];
+    page[CUT_AT..][..8].copy_from_slice(&CUT);
+    page[CUT_AT + 8..][..8].copy_from_slice(&is.to_le_bytes());
+    let sum = checksum(&page[CUT_AT..][..16]);
+    page[CUT_AT + 16..][..4].copy_from_slice(&sum.to_le_bytes());
+    page
+}
+
+/// How long a file was that is as long as it should be again, if a repair of it was cut off.
+fn read_cut(store: &dyn Store, should: u64) -> Option<u64> {
+    let mut page = vec![0; PAGE];
+    store.read_at(&mut page, should.checked_sub(PAGE as u64)?).ok()?;
+    let is = u64::from_le_bytes(*page[CUT_AT + 8..].first_chunk()?);
+    (page == cut_page(is) && is < should).then_some(is)
+}
+
+/// Makes a file as long as it was. Where only second copies were lost, what stands in their place is nothing; else the
+/// length that it had stands at its end, until all that is lost is known to be.
 fn lengthen(store: &dyn Store, is: u64, should: u64, is_whole: bool) -> Result<(), Damage> {
     let refused = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::Unsupported => Damage::Length { is, should },
         _ => Damage::System { doing: "make the file as long as it was", error },
     };
-    store.set_len(should).map_err(refused)?;
-    let filler = vec![FILLER; if is_whole { 1 << 20 } else { 0 }];
+    // Whether it can be made longer at all.
+    store.set_len(is).map_err(refused)?;
+    if !is_whole {
+        return store.write_at(&cut_page(is), should - PAGE as u64).map_err(refused);
+    }
+    // One after another: should that be cut off, the length says how far it got.
+    let filler = vec![FILLER; 1 << 20];
     // Whole blocks of the disk.
     let unit = store.unit() as u64;
     let mut at = is.next_multiple_of(unit).min(should);
-    while is_whole && at < should {
+    while at < should {
         let here = (should - at).min(filler.len() as u64);
         store.write_at(&filler[..here as usize], at).map_err(refused)?;
         at += here;

@@ -8,7 +8,7 @@ use super::{
     log::open_image,
     volatile::{Draw, Volatile},
 };
-use crate::Medium;
+use crate::{Medium, image::Store};
 
 const BLOCK: BlockId = BlockId(4);
 const ENOSPC: i32 = 28;
@@ -386,4 +386,21 @@ fn half_a_file_gives_back_its_half() {
     }
     assert_eq!(image.ailments().len(), 1, "{:?}", image.ailments());
     assert!(image.ailments()[0].contains("it was cut off"), "{:?}", image.ailments());
+    // What was behind stays lost, and is never taken for what power cut off, until a repair is done with it.
+    for _ in 0..2 {
+        let mut image = open_image(&store, Open { lengthen: true, ..Open::default() });
+        assert_eq!(Store::len(&store).ok(), Some(layout.length));
+        for page in 0..20 {
+            assert_eq!(is_there(&mut image, page), page < 9, "{page}");
+            let at = image.geometry().ppn(BLOCK, page);
+            assert_eq!(image.is_refused(at), page >= 9, "{page}");
+        }
+    }
+    let refused = Image::over(path, Box::new(store.clone()), Open::default()).expect_err("is cut");
+    assert!(refused.to_string().contains("cut off"), "{refused}");
+    let mut image = open_image(&store, Open { lengthen: true, ..Open::default() });
+    image.mend().expect("mended");
+    drop(image);
+    let image = open_image(&store, Open::default());
+    assert_eq!(image.ailments(), [""; 0]);
 }

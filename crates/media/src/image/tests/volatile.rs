@@ -167,6 +167,8 @@ impl Volatile {
         let file = &mut *self.file();
         file.writes += 1;
         let at = at as usize;
+        let length = file.now.len().max(at + bytes);
+        file.now.resize(length, 0);
         change(&mut file.now[at..at + bytes]);
         for sector in at / SECTOR..(at + bytes).div_ceil(SECTOR) {
             let holds = file.now[sector * SECTOR..].first_chunk().expect("whole sectors");
