@@ -144,8 +144,8 @@ pub trait Flash {
         true
     }
 
-    /// Whether the system below the chip refused the last read, as a disk refuses an unreadable
-    /// sector. A power loss leaves no such page, so the page was whole before.
+    /// Whether the system below the chip refused the last read, which was of `page`, as a disk
+    /// refuses an unreadable sector. A power loss leaves no such page, so the page was whole before.
     fn is_refused(&self, page: Ppn) -> bool {
         let _ = page;
         false

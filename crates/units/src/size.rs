@@ -17,8 +17,8 @@ const LEAST_ROUNDED: f64 = 1048576.0;
 
 /// Parses a size such as `512`, `4k`, `4KiB`, `1.5GiB` or `64MB`. Returns bytes.
 ///
-/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`. `MB`, `GB`, `TB`, `PB` are powers of
-/// 1000. `kB` is refused because page and request sizes often mean 1024 by it.
+/// `k`, `M`, `G`, `T` are powers of 1024 with or without `iB`. `MB`, `GB`, `TB`, `PB` are powers
+/// of 1000. `kB` is refused because page and request sizes often mean 1024 by it.
 ///
 /// # Errors
 /// [`UnitError`], with the accepted notation.

@@ -166,8 +166,8 @@ impl Source for Generator {
                 self.phase = (self.phase + 1) % self.phases.len();
                 self.phase_left = self.phases[self.phase].1;
             }
-            // If all of these are writes, the phase ends with them. Reads and trims only make it
-            // longer.
+            // At most the writes left in the phase: the phase ends here if all of these are writes.
+            // Reads and trims only make it longer.
             let count = self.left.min(self.phase_left).min((limit - batch.len()) as u64);
             let first = batch.len();
             self.phases[self.phase].0.extend(
