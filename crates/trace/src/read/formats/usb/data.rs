@@ -17,7 +17,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Returns a buffer.
+    /// Takes back a buffer for reuse.
     pub(super) fn recycle(&mut self, mut bytes: Vec<u8>) {
         self.held -= bytes.len();
         if bytes.capacity() > 0 && self.spare.len() < SPARE {

@@ -90,7 +90,7 @@ impl Disks {
         self.shared.arrivals.next()
     }
 
-    /// Returns the bytes of a request.
+    /// Takes back the buffer of a request's bytes.
     pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
         self.shared.store.recycle(bytes);
     }
