@@ -203,8 +203,9 @@ impl Lists {
         &mut self.lists[row as usize * self.pages + valid as usize]
     }
 
-    /// Inserts a block after all older ones, which is nearly always at the end. A block that was
-    /// open for a long time passes those invalidated meanwhile, at most one for each invalidation.
+    /// Inserts a block after all that are not younger, which is nearly always at the end. A block
+    /// that was open for a long time passes those invalidated meanwhile, at most one for each
+    /// invalidation.
     fn link(&mut self, block: u32, row: u32, valid: u32, stamps: &[u64]) {
         let stamp = stamps[block as usize];
         let mut next = NO_BLOCK;
