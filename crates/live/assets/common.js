@@ -10,8 +10,8 @@ const FREE = 0, OPEN = 1, BAD = 4;
 const THOUSANDS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 /** A whole number with thousands apart. @param {number} n */
 const grouped = (n) => THOUSANDS.format(Math.round(n));
-const FIXED = [0, 1, 2, 3, 4].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-/** @param {number | null | undefined} n @param {number} digits up to four */
+const FIXED = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }));
+/** @param {number | null | undefined} n @param {number} digits up to three */
 const fixed = (n, digits) => (n == null || !Number.isFinite(n) ? "–" : FIXED[digits].format(n));
 /** A time. @param {number} us */
 const duration = (us) => (us < 1000 ? `${+us.toPrecision(3)} µs` : us < 1e6 ? `${+(us / 1e3).toPrecision(3)} ms` : `${us < 1e9 ? +(us / 1e6).toPrecision(3) : grouped(us / 1e6)} s`);

@@ -30,7 +30,7 @@
     latency: new Chart(byId("latency"), "Response time, 99th percentile", { x: seconds, y: duration, axis: "since this page was opened" }),
     victims: new Chart(byId("victims"), "Valid pages of victims, mean", { x: seconds, y: (y) => fixed(y, 1), axis: "since this page was opened" }),
     pastSpare: new Chart(byId("pastspare"), "Blocks that may still fail, pages lost", { x: hours, y: (y) => grouped(y), axis: "before now" }),
-    pastWear: new Chart(byId("pastwear"), "Wear against the rating, mean block", { x: hours, y: (y) => `${y === 0 ? 0 : fixed(y, y < 0.1 ? 4 : y < 10 ? 2 : 0)} %`, axis: "before now" }),
+    pastWear: new Chart(byId("pastwear"), "Wear against the rating, mean block", { x: hours, y: (y) => `${y === 0 ? 0 : fixed(y, y < 0.1 ? 3 : y < 10 ? 2 : 0)} %`, axis: "before now" }),
     pastWa: new Chart(byId("pastwa"), "Write amplification over time", { x: hours, y: (y) => fixed(y, 2), axis: "before now" }),
     wear: new Chart(byId("wear"), "Erases of blocks", { x: String, y: (y) => grouped(y), axis: "erases" }),
   };
