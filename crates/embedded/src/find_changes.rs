@@ -230,19 +230,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if !is_data || !(from..*to).contains(&lpn) || !self.is_change(area, scan)? {
             return Ok(false);
         }
-        let is_cached = self.nand.is_cached();
-        if is_cached && !self.is_whole(page)? {
+        if self.nand.is_cached() && !self.is_whole(page)? {
             let block = (page / self.pages()) as usize;
             self.blocks[block].keep(NO_END);
             scan.is_hurt = true;
             return Ok(false);
         }
         if self.cache.is_full() && self.cache.get(lpn).is_none() {
-            let map_page = (lpn / self.entries()) as usize;
-            if !is_cached && self.is_map_hurt && self.directory[map_page] >= LOST {
-                self.directory[map_page] = LOST;
-                return Ok(false);
-            }
             *to = self.cache.middle() / self.entries() * self.map_entries;
             *to = (*to).max(from + self.map_entries);
             self.cache.remove(*to, u32::MAX);

@@ -183,7 +183,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn doubt(&mut self) {
         self.before = None;
         self.is_settled = false;
-        self.fresh = EARLY * self.shape.pages;
         if self.newest == NOWHERE {
             (self.newest, self.is_sure) = (self.last, true);
         }

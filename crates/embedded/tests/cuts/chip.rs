@@ -139,9 +139,11 @@ pub struct Chip {
     /// The page that was programmed last. It is not lost before another one is done: with the program behind it cut off nothing
     /// on the chip tells a page that is lost from one that was cut off, so no layer can say whose page that was.
     last: Option<usize>,
-    /// A page may be lost, until the store has said so and has written all of its map: what two losses at once take is more
-    /// than anything on the chip can tell.
+    /// A page may be lost, until the store has said so and, after the next mount, has written all of its map: what two losses
+    /// at once take is more than anything on the chip can tell.
     pub may_lose: bool,
+    /// One was since the last mount.
+    pub lost_since: bool,
 }
 
 /// Reads in one call of the layer, beyond which it does not end.
@@ -168,6 +170,7 @@ impl Chip {
             failed: Vec::new(),
             last: None,
             may_lose: true,
+            lost_since: false,
         }
     }
 
@@ -201,6 +204,7 @@ impl Chip {
     /// A layer is made, which knows of no failure that the chip is not marked with.
     pub fn begun(&mut self) {
         self.called();
+        self.lost_since = false;
         for home in &mut self.homes {
             home.failed = false;
         }
@@ -295,7 +299,7 @@ impl Chip {
             if cell.reads_left == 0 && cell.data_reads && (may_lose || !cell.whole) {
                 (cell.data_reads, cell.area_reads) = (false, false);
                 if cell.whole {
-                    self.may_lose = false;
+                    (self.may_lose, self.lost_since) = (false, true);
                     self.failed.push(self.content(page).to_vec());
                 }
             }
