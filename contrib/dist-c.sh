@@ -23,19 +23,30 @@ build() {
     local of=$1
     shift
     echo "$of"
-    cargo rustc --quiet --locked --release --package thermocline-embedded-c --target "$of" --target-dir "$target/dist-c" \
+    cargo rustc --quiet --locked --release --package thermocline-embedded-c --target "$of" --target-dir "$target/dist-c/$of" \
         --crate-type staticlib "$@"
     mkdir -p "$into/lib/$of/pkgconfig"
-    cp "$target/dist-c/$of/release/libthermocline_c.a" "$into/lib/$of/libthermocline.a"
+    cp "$target/dist-c/$of/$of/release/libthermocline_c.a" "$into/lib/$of/libthermocline.a"
+}
+# Each is one unit of code: a processor for each, as far as there are any.
+running=()
+for_one() {
+    if ((${#running[@]} >= $(nproc))); then
+        wait "${running[0]}"
+        running=("${running[@]:1}")
+    fi
+    build "$@" &
+    running+=($!)
 }
 for processor in "${processors[@]}"; do
     if [ ! -d "$installed/$processor" ]; then
         echo "dist-c.sh: left out, for its Rust library is not installed: $processor" >&2
         continue
     fi
-    build "$processor" --no-default-features --config 'profile.release.opt-level="s"' -- -C panic=abort
+    for_one "$processor" --no-default-features --config 'profile.release.opt-level="s"' -- -C panic=abort
 done
-build "$host"
+for_one "$host"
+for build in "${running[@]}"; do wait "$build"; done
 
 cp crates/embedded-c/include/*.h "$into/include"
 cp LICENSE-APACHE LICENSE-MIT "$into"

@@ -3,7 +3,7 @@
 # the power at every operation, a program whose size is measured, and the example in C, also as CMake and Meson build it.
 # Checks first that the crates below the server that need no operating system compile without one.
 #
-#   embedded/run.sh               everything: half a minute
+#   embedded/run.sh               everything: two minutes
 #   embedded/run.sh --packages    prints the Debian packages it needs
 #
 # Installs these packages (systems/install.sh) and Rust's libraries for the processors (rustup) first.
@@ -39,6 +39,15 @@ echo "flash, policy, ftl, fswatch and spi-nand without std:"
 cargo check --quiet --locked --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
     --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand --features thermocline-spi-nand/defmt
 
+# The archive, and the guide, which makes it again, while QEMU runs: each of them keeps one processor busy.
+trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
+{
+    echo "C, the archive:"
+    ../contrib/dist-c.sh
+    echo "the guide of the driver for SPI NAND, typed:"
+    ./guide.sh
+} > "$target/archive.log" 2>&1 &
+archive=$!
 for processor in "${processors[@]}"; do
     cargo build --quiet --locked --release --manifest-path programs/Cargo.toml --target-dir "$target" --target "$processor"
     case $processor in
@@ -57,11 +66,11 @@ done
 echo "thumbv6m-none-eabi, on a Cortex-M3:"
 machine 900 arm mps2-an385 "$target/thumbv6m-none-eabi/release/size"
 
-echo "C, the archive:"
-../contrib/dist-c.sh
+status=0
+wait "$archive" || status=$?
+cat "$target/archive.log"
+((status == 0)) || exit 1
 dist=$(echo "$target"/../dist/thermocline-c-*/)
-echo "the guide of the driver for SPI NAND, typed:"
-./guide.sh
 # Linked with nothing but what its functions need, the library has no panic left: whatever a chip says, none can be reached.
 functions=$(grep -o 'thermocline_[a-z_]*(' ../crates/embedded-c/include/thermocline.h | sort -u | sed 's/(//; s/^/-Wl,-u,/')
 # shellcheck disable=SC2086 # words
