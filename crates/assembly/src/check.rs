@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use thermocline_flash::Ppn;
-use thermocline_ftl::Mount;
+use thermocline_ftl::{Mount, index};
 use thermocline_media::{Medium, Place};
 
 use crate::{
@@ -141,6 +141,8 @@ fn check_as_served(
             }
         })?;
     }
+    // A mount need not read all of the log.
+    index::entries(layer.chip_mut()).map_err(|e| AssemblyError::failed(place, e))?;
     // What could not be read of the data is among them.
     report.ailments = layer.chip().ailments();
     Ok(by_checkpoint)

@@ -289,6 +289,30 @@ fn so_it_is_on_nor() {
     }
 }
 
+/// Not even where one head is enough for the mount.
+#[test]
+fn check_names_a_sector_of_the_log_whatever_the_mount_reads_of_it() {
+    for policy in ["greedy", "nftl", "demand-paged", "in-place"] {
+        let (world, tape) = World::of("slc-generic", policy, 512, 60);
+        let bytes = tape.bytes();
+        let is_head = |sector: &u64| {
+            let holds = &bytes[*sector as usize * SECTOR..];
+            world.part(*sector) == Part::Log && holds.starts_with(b"TCIX") && holds[5] == 1
+        };
+        let heads: Vec<u64> = (0..(bytes.len() / SECTOR) as u64).filter(is_head).collect();
+        // Second copies are at the end of the file, and are read where the first ones cannot be.
+        for sector in &heads[..heads.len() / 2] {
+            let tape = Tape::of(bytes.clone());
+            tape.spoil(*sector);
+            let Ok(place) = "tape".parse::<Place>();
+            let report = check_opened(&place, &|| world.open(&tape), false, &Progress::default());
+            let report = report.expect("checked");
+            assert_eq!(report.verdict(), Verdict::Damaged, "{policy}, {sector}: {report:?}");
+        }
+        assert!(heads.len() >= 2, "{policy}: {heads:?}");
+    }
+}
+
 /// Nothing was written behind the flush that says so: a page that cannot be read was whole once all the same, for a loss of
 /// power leaves no sector that a disk refuses. One that holds something else may have been cut off.
 #[test]
