@@ -1,8 +1,8 @@
 //! Making an empty device of a chip, whatever it holds.
 
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
-use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry, Retrying};
+use thermocline_flash::{BlockId, Chip, Flash, FlashError, Geometry, Lpn, Retrying};
 use thermocline_policy::{placement::Placement, victim::Victim};
 
 use super::{
@@ -54,11 +54,25 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
 pub(crate) fn erase_all<C: Flash>(chip: &mut C, logical_pages: u32) -> Result<Log, MountError> {
     let geometry = *chip.geometry();
     fits(&geometry, logical_pages)?;
-    // The log first: a chip whose formatting was cut off is not formatted.
     let first = geometry.data_blocks();
-    for block in (first..geometry.blocks()).chain(0..first).map(BlockId) {
-        if !chip.is_bad(block) && !is_blank(chip, block)? {
-            erase(chip, block)?;
+    // The log first, and for good: a chip whose formatting was cut off is not formatted. Its newest block comes last, for it
+    // says which others there must be.
+    let mut log: Vec<BlockId> = (first..geometry.blocks()).map(BlockId).collect();
+    log.sort_by_key(|&block| {
+        let head = chip.read_oob(geometry.ppn(block, geometry.header_pages)).ok().flatten();
+        head.filter(|oob| oob.lpn == Lpn::NONE).map_or(0, |oob| oob.sequence)
+    });
+    let newest = log.split_off(log.len().saturating_sub(1));
+    for blocks in [log, newest, (0..first).map(BlockId).collect()] {
+        let mut has_erased = false;
+        for block in blocks {
+            if !chip.is_bad(block) && !is_blank(chip, block)? {
+                erase(chip, block)?;
+                has_erased = true;
+            }
+        }
+        if has_erased {
+            chip.sync()?;
         }
     }
     let free: VecDeque<BlockId> =

@@ -17,7 +17,7 @@ pub const fn blocks_for_heads(blocks: u32) -> u32 {
     if blocks < 256 { 2 } else { 6 }
 }
 
-/// Erases the blocks of the log, so that nothing says any more what the chip was formatted as.
+/// Erases the blocks of the log for good, so that nothing says any more what the chip was formatted as.
 ///
 /// # Errors
 /// [`MountError`], where the chip fails for another reason than a bad block.
@@ -29,7 +29,7 @@ pub fn erase_heads<C: Flash>(chip: &mut C) -> Result<(), MountError> {
             false => retired(chip, block, |chip| chip.erase(block)).map(drop)?,
         }
     }
-    Ok(())
+    Ok(chip.sync()?)
 }
 
 /// Erases the blocks of the log, and writes a head to each that is not bad.
