@@ -63,7 +63,7 @@ params! {
     }
 }
 
-/// Partitions of the device; see the [module](self).
+/// Partitions of the device; see the module.
 #[derive(Clone, Debug)]
 pub struct Envy {
     /// The partition of each page, and whether the page survived.

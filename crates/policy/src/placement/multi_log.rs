@@ -48,7 +48,7 @@ params! {
     }
 }
 
-/// A log for each level of update frequency; see the [module](self).
+/// A log for each level of update frequency; see the module.
 #[derive(Clone, Debug)]
 pub struct MultiLog {
     logical_pages: u64,

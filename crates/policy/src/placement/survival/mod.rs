@@ -128,7 +128,7 @@ impl Filling {
     }
 }
 
-/// Sends pages to streams by their expected lifetime; see the [module](self).
+/// Sends pages to streams by their expected lifetime; see the module.
 #[derive(Clone, Debug)]
 pub struct Survival {
     /// The logarithm of the mean interval of each page; empty without history.
