@@ -4,11 +4,15 @@
 //! It is a guess, shown so that it can be corrected. If a role has no column, or the operations
 //! make no sense, there is no result.
 
+mod name;
+mod place;
+
 use std::borrow::Cow;
 
+use self::{name::Name, place::Place};
 use super::{
     dates,
-    fields::{self, Field},
+    fields::Field,
     formats::cells,
     layout::{MOST_COLUMNS, Separator},
     lines::is_header,
@@ -350,7 +354,7 @@ pub(crate) fn table(
     };
     let counts = |at: usize| values(at).iter().all(|value| value.parse::<f64>().is_ok());
     let timed = |at: &usize| {
-        let is_t = || columns[*at].0 == ["t"] && counts(*at);
+        let is_t = || columns[*at].words == ["t"] && counts(*at);
         time.is_none() && !taken.contains(at) && (columns[*at].may_be_time() || is_t())
     };
     let strange = filled.iter().copied().find(timed);
@@ -597,78 +601,6 @@ fn reference(names: &[String], at: usize) -> String {
     }
 }
 
-/// The words of a column's name: `IOSize(bytes)` is io, size, bytes. The name itself begins at the
-/// word with the given index, because tools with one table for all events prefix names with the
-/// event and a point.
-struct Name(Vec<String>, usize);
-
-impl Name {
-    fn of(text: &str) -> Self {
-        let is_letter = |c: char| c.is_alphanumeric() || c == char::REPLACEMENT_CHARACTER;
-        let mut own = 0;
-        let mut words: Vec<String> = Vec::new();
-        let mut before = ' ';
-        let characters: Vec<char> = text.chars().collect();
-        for (at, &c) in characters.iter().enumerate() {
-            let next_is_small = characters.get(at + 1).is_some_and(|next| next.is_lowercase());
-            let begins = c.is_uppercase()
-                && (before.is_lowercase() || before.is_uppercase() && next_is_small);
-            // What is no UTF-8 is a letter that nobody knows: `µs` of another encoding is not `s`.
-            if is_letter(c) {
-                match words.last_mut() {
-                    Some(word) if is_letter(before) && !begins => word.extend(c.to_lowercase()),
-                    _ => words.push(c.to_lowercase().collect()),
-                }
-            }
-            if c == '.' {
-                own = words.len();
-            }
-            before = c;
-        }
-        Self(words, own)
-    }
-
-    /// Whether it is a known name, with or without one of these units after it.
-    fn is(&self, known: &str, units: &[(&'static str, &str)]) -> bool {
-        [0, self.1].into_iter().any(|from| {
-            let whole = self.0[from..].concat();
-            let without = self.unit_at_end(units).and_then(|word| whole.strip_suffix(word));
-            whole == known || without == Some(known)
-        })
-    }
-
-    /// Whether it may be a time that no name above is, and no duration.
-    fn may_be_time(&self) -> bool {
-        const TIMES: &[&str] = &["time", "timestamp", "ts", "datetime", "date", "elapsed", "clock"];
-        const DURATIONS: &[&str] = &[
-            "response", "resp", "service", "latency", "wait", "queue", "taken", "duration",
-            "delta", "seek",
-        ];
-        let has =
-            |words: &[&str]| self.0[self.1..].iter().any(|word| words.contains(&word.as_str()));
-        has(TIMES) && !has(DURATIONS)
-    }
-
-    /// The unit formed by its last words. Capitals split `KiB` in two.
-    fn unit_at_end(&self, units: &[(&'static str, &str)]) -> Option<&'static str> {
-        let ends = |words: usize| {
-            let begins = self.0.len().checked_sub(words).filter(|begins| *begins > 0)?;
-            let last = self.0[begins..].concat();
-            units.iter().find(|(unit, _)| *unit == last).map(|(unit, _)| *unit)
-        };
-        ends(2).or_else(|| ends(1))
-    }
-
-    /// The unit in the name.
-    fn unit(&self, units: &[(&'static str, &'static str)]) -> Option<&'static str> {
-        let told =
-            |word: &str| units.iter().find(|(known, _)| *known == word).map(|(_, unit)| *unit);
-        self.unit_at_end(units)
-            .and_then(told)
-            .or_else(|| self.0.iter().rev().find_map(|word| told(word)))
-    }
-}
-
 /// Clocks that count from 1970 or 1601: their unit, their current range, and the maximum mean time
 /// between requests. An uptime in a smaller unit may reach that range, but with longer times
 /// between requests.
@@ -718,11 +650,12 @@ fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, Str
         return Ok(String::new());
     }
     let is_code = |word: &&str| matches!(*word, "0" | "1" | "2" | "3");
-    if in_memory && name.0.concat() == "op" && words.iter().all(is_code) {
+    if in_memory && name.words.concat() == "op" && words.iter().all(is_code) {
         return Ok(":1/0/2/3".to_owned());
     }
     // Words for write and read, in the trace's own case.
-    let reads = name.0.contains(&"read".to_owned()) && !name.0.contains(&"write".to_owned());
+    let reads =
+        name.words.contains(&"read".to_owned()) && !name.words.contains(&"write".to_owned());
     let pairs = [("1", "0"), ("true", "false"), ("2a", "28"), ("0x2a", "0x28")];
     let pair = pairs.into_iter().find(|(write, read)| {
         words.iter().all(|word| word.eq_ignore_ascii_case(write) || word.eq_ignore_ascii_case(read))
@@ -735,94 +668,4 @@ fn op_words(name: &Name, values: &[&str], in_memory: bool) -> Result<String, Str
         found.map_or_else(|| known.to_owned(), |word| (*word).to_owned())
     };
     Ok(format!(":{}/{}", as_is(write), as_is(read)))
-}
-
-/// Offsets or sizes, and what is known about their unit.
-struct Place {
-    /// Whether they are hexadecimal without `0x`.
-    is_hex: bool,
-    /// Whether most values are not numbers.
-    is_unread: bool,
-    /// The unit given by the column's name, or by the caller for a table in memory.
-    named: Option<&'static str>,
-    /// Whether all are multiples of the smallest sector, or one is too large to be a number of
-    /// sectors.
-    as_bytes: bool,
-    /// Whether all are multiples of the sectors in 4 KiB, and some are less than the bytes of a
-    /// sector.
-    as_sectors: bool,
-    /// Whether its name refers to blocks, which may not be sectors.
-    counts_blocks: bool,
-    /// Whether all are multiples of 4 KiB.
-    as_pages: bool,
-    /// The positions within a page, if these numbers are sectors, as bits.
-    within_page: u8,
-}
-
-impl Place {
-    fn of(name: &Name, values: &[Cow<'_, str>], own: Option<&'static str>) -> Self {
-        // An exponent is also a hexadecimal digit, but hexadecimal numbers have other such digits.
-        let is_hex = values.iter().any(|value| {
-            value.bytes().any(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_digit())
-                && !value.starts_with("0x")
-                && !value.starts_with("0X")
-                && fields::decimal(value.as_bytes()).is_none()
-        });
-        // A single invalid value is reported when it is read. Many mean that these are not such
-        // numbers.
-        let filled = || values.iter().filter(|value| !value.is_empty());
-        let number = |value: &Cow<'_, str>| {
-            let field = Field::new(value.as_bytes(), 1, "place");
-            if is_hex { field.hex() } else { field.number() }.ok()
-        };
-        let mut numbers: Vec<u64> = filled().filter_map(number).collect();
-        let is_unread = numbers.len() * 2 < filled().count();
-        // -1, the offset of flushes.
-        numbers.retain(|number| *number != u64::MAX);
-        let has = |words: &[&str]| name.0.iter().any(|word| words.contains(&word.as_str()));
-        let counted = || has(&["lbn", "lsn", "blkno"]).then_some("sectors");
-        Self {
-            is_hex,
-            is_unread,
-            named: name.unit(SIZE_UNITS).or(own).or_else(counted),
-            as_bytes: numbers.iter().all(|number| number.is_multiple_of(512))
-                || numbers.iter().any(|number| *number > 1 << 40),
-            as_sectors: numbers.iter().all(|number| number.is_multiple_of(8))
-                && numbers.iter().any(|number| *number < 512),
-            counts_blocks: has(&["lba", "lbn", "blkno", "block", "startblock", "blocknumber"]),
-            as_pages: numbers.iter().all(|number| number.is_multiple_of(4096)),
-            within_page: numbers.iter().fold(0, |seen, number| seen | 1 << (number % 8)),
-        }
-    }
-
-    /// Whether whole pages would be written to unaligned positions if these were sectors.
-    fn may_be_pages(&self, length: &Self, units: Option<[&'static str; 2]>) -> bool {
-        let is_mixed = self.counts_blocks && self.within_page.count_ones() > 1;
-        is_mixed && length.as_pages && units == Some(["sectors", "bytes"])
-    }
-
-    /// The units of offsets and sizes; `None` if they may be bytes or sectors.
-    fn units(from: &Self, length: &Self) -> Option<[&'static str; 2]> {
-        let by_value = match (from.as_bytes, length.as_bytes) {
-            (true, true) => Some(["bytes", "bytes"]),
-            // Block devices are not written in whole sectors from within a sector, but files are.
-            (false, true) if from.counts_blocks => Some(["sectors", "bytes"]),
-            (false, false) if length.as_sectors => Some(["sectors", "sectors"]),
-            _ => None,
-        };
-        let unit = |place: &Self| if place.as_bytes { "bytes" } else { "sectors" };
-        match (from.named, length.named) {
-            (Some(from), Some(length)) => Some([from, length]),
-            // A table with sectors in one column may have bytes in the other.
-            (Some(from), None) if length.as_bytes || from == "sectors" => {
-                Some([from, unit(length)])
-            }
-            (Some(_), None) => None,
-            (None, Some(length)) if from.as_bytes || from.counts_blocks => {
-                Some([unit(from), length])
-            }
-            (None, Some(_)) => None,
-            (None, None) => by_value,
-        }
-    }
 }
