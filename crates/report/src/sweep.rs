@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use thermocline_chart::{Chart, Guide, Kind, Plot, Point, Series};
 use thermocline_sim::{
-    metric::{Format, Metric, metrics},
+    metric::{self, Format, Metric, metrics},
     statistics::Interval,
 };
 use thermocline_units::parse_size;
@@ -449,10 +449,8 @@ impl<'a> Study<'a> {
 
     /// How many combinations have response times of a queue that grows.
     fn late(&self) -> Option<String> {
-        let is_late =
-            |result: &&&Value| result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
-        let is_one = |group: &&Group<'_>| group.results.iter().find(is_late).is_some();
-        let late = self.groups.iter().filter(is_one).count();
+        let is_late = |group: &&Group<'_>| group.results.iter().any(|it| metric::is_overloaded(it));
+        let late = self.groups.iter().filter(is_late).count();
         (late > 0).then(|| {
             format!(
                 "The device is overloaded in {late} of {}: their response times are those of a growing queue.",

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use thermocline_report::{figure, sweep::Searched};
-use thermocline_sim::{SimError, metric::Trust};
+use thermocline_sim::SimError;
 use thermocline_sweep::{Bisection, Cell, Condition, Found};
 
 use super::{
@@ -107,10 +106,9 @@ impl Search {
     ) {
         let figure = |cell: &Cell| {
             let result = session.result(cell)?;
-            let is_late = result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
             let figure = condition.of(&result);
             let figure = figure.ok_or(format!("it has no {}", condition.metric.key))?;
-            Ok((figure, is_late && condition.metric.look.trust == Trust::InTime))
+            Ok((figure, condition.metric.is_of_queue_in_json(&result)))
         };
         match cells.iter().map(figure).collect::<Result<Vec<(f64, bool)>, String>>() {
             Err(why) => self.failure = Some(format!("{}: {why}", cells[0].name)),

@@ -25,7 +25,7 @@ use serde_json::Value;
 use thermocline_sim::{
     SimError,
     answer::IRRELEVANT,
-    metric::{self, Better, Metric, Trust},
+    metric::{self, Better, Metric},
 };
 use thermocline_sweep::{Settings, Work, quoted, run_all};
 
@@ -419,10 +419,10 @@ impl Tuner<'_> {
         let at = |key: &str| {
             key.split('.').try_fold(result, |value, key| value.get(key)).and_then(Value::as_f64)
         };
-        let overloaded = result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true));
+        let overloaded = metric::is_overloaded(result);
         let aim = self.settings.aim;
         Figures {
-            aim: at(&aim.key).filter(|_| !(overloaded && aim.look.trust == Trust::InTime)),
+            aim: at(&aim.key).filter(|_| !aim.is_of_queue_in_json(result)),
             write_amplification: at("write_amplification"),
             write_p99_us: at("response_us.write.p99").filter(|_| !overloaded),
             memory_bytes: at("memory.total_bytes"),
