@@ -223,6 +223,12 @@ impl<C: Condition> Nftl<C> {
         self.levels = Levels::new(&self.config, usable, self.pages, self.journal.is_some());
     }
 
+    /// The store on the chip keeps data from now on, which leaves another block free.
+    fn set_journal(&mut self, journal: Box<Journal>) {
+        self.journal = Some(journal);
+        self.set_usable(self.usable);
+    }
+
     /// An erased block is there to be taken.
     fn add_free(&mut self, block: BlockId) {
         self.free.push_back(block);

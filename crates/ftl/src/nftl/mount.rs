@@ -44,8 +44,7 @@ impl<C: Condition> Nftl<C> {
         let mut layer =
             Self::new(chip, config).map_err(|_| MountError::no_space(&geometry, logical_pages))?;
         layer.durability = Durability::formatted();
-        layer.journal = Some(Journal::formatted(summary, log, &geometry));
-        layer.set_usable(layer.usable);
+        layer.set_journal(Journal::formatted(summary, log, &geometry));
         layer.with_journal(|journal, layer| journal.begin(layer))?;
         Ok(layer)
     }
@@ -187,8 +186,7 @@ impl<C: Condition> Nftl<C> {
         self.last = pages.last;
         self.needs_attention =
             journal.says_clean() || !self.litter.is_empty() || self.chip.may_fade();
-        self.journal = Some(journal);
-        self.set_usable(self.usable);
+        self.set_journal(journal);
         self.judge();
         if self.log_is_exhausted {
             self.stop();
