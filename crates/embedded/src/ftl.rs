@@ -338,7 +338,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.remount()?;
         }
         if self.is_of_the_newest(lpn) {
-            // What is shown stays, be it data or, by a page of the map, that there are none. Where the store takes no change any more, it still may be read.
+            // What is shown stays: data, or, by a page of the map, that there are none. A store that takes no more changes can
+            // still be read.
             if self.settle_cut() == Err(Error::Device) {
                 into.fill(0);
                 return Err(Error::Device);

@@ -34,9 +34,9 @@ pub(crate) struct Journal {
     writer: Writer,
     trims: PendingTrims,
     surveys: Surveys,
-    /// Whether the log ends with the record that all is written...
+    /// Whether the log ends with the record that all is written.
     says_clean: bool,
-    /// ... and nothing was changed after it.
+    /// Whether, besides, nothing was changed after that record.
     is_clean: bool,
     /// Whether the tables were made from the pages alone: the checkpoint that there is may be wrong.
     is_rebuilt: bool,
