@@ -8,8 +8,7 @@ use std::{
 
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_study::{
     fleet::Fleet,
     in_results,
@@ -41,7 +40,7 @@ type Told = (Vec<f64>, u64, u64);
 #[derive(Serialize, Deserialize)]
 struct Part {
     /// Settings, then a result or why there is none.
-    rows: Vec<(Pairs, Option<Value>, Option<String>)>,
+    rows: Vec<(Pairs, Option<StoredResult>, Option<String>)>,
     /// The policies, and whether they can be chosen.
     policies: Vec<(String, bool)>,
     /// The volumes, and each policy on them.
@@ -74,11 +73,10 @@ pub fn fleet(
             let (result, error) = match result {
                 Ok(mut result) => {
                     let asked = pairs.first().and_then(|(_, name)| name.clone());
-                    if let (Some(path), Some(name)) = (result.pointer_mut("/trace/path"), asked) {
+                    if let Some(name) = asked {
                         let volume = pairs.get(1).and_then(|(_, volume)| volume.clone());
-                        *path =
-                            format!("{name} {}", in_results("volume", &volume.unwrap_or_default()))
-                                .into();
+                        let volume = in_results("volume", &volume.unwrap_or_default());
+                        result.name_trace(&format!("{name} {volume}"));
                     }
                     (Some(result), None)
                 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use pyo3::{exceptions::PyIndexError, prelude::*};
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_study::{
     settings::sweep::{Given, SweepSettings, Swept},
     sweep::{self, Inputs},
@@ -185,7 +185,8 @@ pub fn keep(
 ) -> PyResult<()> {
     let settings = settings_of(pairs);
     py.detach(|| {
-        let result = serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
+        let result: StoredResult =
+            serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
         let made_by = format!("thermocline run {}", settings.shown());
         Store::open(&folder)?.put(digest, &made_by, &result)
     })

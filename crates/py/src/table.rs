@@ -6,14 +6,14 @@ use arrow_array::{RecordBatch, RecordBatchReader, ffi_stream::FFI_ArrowArrayStre
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyCapsule};
 use serde_json::Value;
-use thermocline_sim::metric::Kind;
+use thermocline_sim::{metric::Kind, result::StoredResult};
 use thermocline_sweep::{Column, Settings, Table as Shape, arrow::batch};
 
 /// Rows that are made together.
 const BATCH: usize = 1024;
 
 /// Makes the row of a place: its digest, its settings, its result or why there is none.
-pub type Rows = dyn Fn(usize) -> (String, Settings, Result<Value, String>) + Send + Sync;
+pub type Rows = dyn Fn(usize) -> (String, Settings, Result<StoredResult, String>) + Send + Sync;
 
 /// Rows that are made when they are read.
 #[pyclass(frozen, module = "thermocline._native")]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use thermocline_chart::{Chart, Guide, Kind, Plot, Point, Series};
 use thermocline_sim::{
-    metric::{self, Format, Metric, metrics},
+    metric::{Format, Metric, metrics},
+    result::StoredResult,
     statistics::Interval,
 };
 use thermocline_units::parse_size;
@@ -34,8 +34,8 @@ const NAMED: usize = 2;
 pub struct Tried {
     /// Its settings: option and value.
     pub settings: Vec<(String, String)>,
-    /// Its result, as JSON.
-    pub result: Value,
+    /// Its result.
+    pub result: StoredResult,
 }
 
 /// What was searched for, and found.
@@ -67,7 +67,7 @@ struct Axis {
 struct Group<'a> {
     /// The place on each axis.
     at: Vec<usize>,
-    results: Vec<&'a Value>,
+    results: Vec<&'a StoredResult>,
 }
 
 /// A study: axes, and what came of each combination.
@@ -118,11 +118,6 @@ fn wanted(searched: Option<&Searched>) -> Vec<&'static Metric> {
         all.extend(metric.filter(|metric| all.iter().all(|other| other.key != metric.key)));
     }
     all
-}
-
-/// A figure of a result.
-fn of(result: &Value, metric: &Metric) -> Option<f64> {
-    result.pointer(&format!("/{}", metric.key.replace('.', "/")))?.as_f64()
 }
 
 /// A figure on an axis.
@@ -233,7 +228,7 @@ impl<'a> Study<'a> {
         let mixed = inputs.iter().all(|name| known.iter().any(|axis| axis.name == *name));
         known.retain(|axis| axis.values.len() > 1 || mixed && inputs.contains(&axis.name.as_str()));
         let known: Vec<_> = known.into_iter().map(Axis::in_one_unit).collect();
-        let mut groups: BTreeMap<Vec<usize>, Vec<&Value>> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<usize>, Vec<&StoredResult>> = BTreeMap::new();
         for cell in cells {
             let at = known.iter().map(|axis| {
                 let value = cell.settings.iter().find(|(option, _)| *option == axis.name);
@@ -295,7 +290,7 @@ impl<'a> Study<'a> {
     /// Of a group, over its seeds.
     fn interval(group: &Group<'_>, metric: &Metric) -> Option<Interval> {
         let values: Option<Vec<f64>> =
-            group.results.iter().map(|result| of(result, metric)).collect();
+            group.results.iter().map(|result| result.number(&metric.key)).collect();
         Interval::of(&values?)
     }
 
@@ -449,7 +444,7 @@ impl<'a> Study<'a> {
 
     /// How many combinations have response times of a queue that grows.
     fn late(&self) -> Option<String> {
-        let is_late = |group: &&Group<'_>| group.results.iter().any(|it| metric::is_overloaded(it));
+        let is_late = |group: &&Group<'_>| group.results.iter().any(|it| it.is_overloaded());
         let late = self.groups.iter().filter(is_late).count();
         (late > 0).then(|| {
             format!(
@@ -460,12 +455,11 @@ impl<'a> Study<'a> {
     }
 
     fn digests(&self) -> Vec<String> {
-        let text = |result: &Value, key: &str| Some(result.pointer(key)?.as_str()?.to_owned());
         let all = self.groups.iter().flat_map(|group| &group.results).filter_map(|result| {
             Some(format!(
                 "{}  requests of {}",
-                text(result, "/trace/digest")?,
-                text(result, "/trace/path")?
+                result.text("trace.digest")?,
+                result.text("trace.path")?
             ))
         });
         let mut all: Vec<_> = all.collect();
@@ -482,7 +476,7 @@ impl<'a> Study<'a> {
         }
         let scale = |metric: &&'static Metric| {
             let results = self.groups.iter().flat_map(|group| &group.results);
-            Scale::of(metric.look.format, results.filter_map(|result| of(result, metric)))
+            Scale::of(metric.look.format, results.filter_map(|result| result.number(&metric.key)))
         };
         let scales: Vec<_> = metrics.iter().map(scale).collect();
         header.extend(metrics.iter().zip(&scales).map(|(metric, scale)| scale.header(metric)));
@@ -663,7 +657,7 @@ mod tests {
     fn axes_choose_the_charts() {
         let cell = |settings: &[(&str, &str)], amplification: f64| Tried {
             settings: settings.iter().map(|(o, v)| ((*o).to_owned(), (*v).to_owned())).collect(),
-            result: serde_json::json!({ "write_amplification": amplification }),
+            result: serde_json::json!({ "write_amplification": amplification }).into(),
         };
         let mut cells = Vec::new();
         for (at, over) in ["7%", "15%", "28%"].iter().enumerate() {
@@ -694,7 +688,7 @@ mod tests {
         }
         assert_eq!(charts(&cells[12..], None)[0].plot.kind, Kind::Heat);
         let mut late = cells[..1].to_vec();
-        late[0].result["lifetime"] = serde_json::json!({ "overloaded": true });
+        late[0].result = serde_json::json!({ "lifetime": { "overloaded": true } }).into();
         let said = Study::of(&late).late().expect("overloaded");
         assert!(said.starts_with("The device is overloaded in 1 of 1 combination:"), "{said}");
         assert_eq!(Study::of(&cells).late(), None);

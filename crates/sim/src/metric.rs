@@ -194,12 +194,6 @@ pub struct Metric {
     get: Arc<Read>,
 }
 
-/// Whether the device of a result in JSON could not keep up with the arrivals.
-#[must_use]
-pub fn is_overloaded(result: &Value) -> bool {
-    result.pointer("/lifetime/overloaded") == Some(&Value::Bool(true))
-}
-
 impl std::fmt::Debug for Metric {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Metric").field("key", &self.key).finish_non_exhaustive()
@@ -211,13 +205,6 @@ impl Metric {
     #[must_use]
     pub fn of(&self, run: &RunResult) -> Value {
         (self.get)(run).unwrap_or(Value::Null)
-    }
-
-    /// Its value in a result in JSON; null if the result has none.
-    #[must_use]
-    pub fn in_json<'v>(&self, result: &'v Value) -> &'v Value {
-        static NONE: Value = Value::Null;
-        self.key.split('.').fold(result, |value, part| value.get(part).unwrap_or(&NONE))
     }
 
     /// The unit of its values, from the key and the format; empty for plain numbers.
@@ -272,12 +259,6 @@ impl Metric {
     #[must_use]
     pub fn is_of_queue(&self, run: &RunResult) -> bool {
         self.look.trust == Trust::InTime && run.lifetime.overloaded
-    }
-
-    /// [`is_of_queue`](Self::is_of_queue) of a result in JSON.
-    #[must_use]
-    pub fn is_of_queue_in_json(&self, result: &Value) -> bool {
-        self.look.trust == Trust::InTime && is_overloaded(result)
     }
 
     /// The group in which it is shown.

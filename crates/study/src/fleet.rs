@@ -9,12 +9,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
 use thermocline_assembly::{Device, PolicySpec};
 use thermocline_report::fleet as pictured;
 use thermocline_sim::{
     Input, Job as Simulation, PreparedTrace, SimError, compare_each, is_enlarged,
+    result::StoredResult,
 };
 use thermocline_sweep::{
     Job, Setting, Settings, Store, Volume, Volumes, Work,
@@ -26,13 +26,12 @@ use thermocline_sweep::{
 use crate::{
     Context, Counted, Door,
     compare::Comparison,
-    in_results, jobs, notes, opening,
+    in_results, jobs,
+    kept::{Kept, Outcome},
+    notes, opening,
     settings::{compare::CompareSettings, run::SimulationArgs, table::Group},
     usage,
 };
-
-/// What stands for the results of a volume that was left out.
-pub(crate) const EXCLUDED: &str = "too small";
 
 /// A trace that was taken apart.
 struct Trace {
@@ -146,7 +145,7 @@ impl<'a> Fleet<'a> {
     pub fn run<E: From<SimError>>(
         &self,
         context: Context<'_>,
-        row: impl FnMut(&Settings, Result<Value, String>) -> Result<(), E>,
+        row: impl FnMut(&Settings, Result<StoredResult, String>) -> Result<(), E>,
     ) -> Result<Done, E> {
         let Self { settings, policies, device } = self;
         let many = &settings.many;
@@ -256,7 +255,7 @@ impl Settled<'_> {
         };
         let tasks: Vec<_> = absent.iter().enumerate().map(task).collect();
         let failures = Mutex::new(BTreeMap::new());
-        let tell = |at: usize, outcome: Result<Value, SimError>| {
+        let tell = |at: usize, outcome: Result<Kept<Vec<Outcome>>, SimError>| {
             let task: &Task<'_> = &tasks[at];
             let failure = match outcome {
                 Ok(outcome) => {
@@ -290,7 +289,7 @@ impl Settled<'_> {
         digests: &[String],
         store: &Store,
         failures: &BTreeMap<usize, String>,
-        mut row: impl FnMut(&Settings, Result<Value, String>) -> Result<(), E>,
+        mut row: impl FnMut(&Settings, Result<StoredResult, String>) -> Result<(), E>,
     ) -> Result<Done, E> {
         let seeds = self.args.many.seeds as usize;
         let mut possible = vec![true; self.policies.len()];
@@ -302,22 +301,21 @@ impl Settled<'_> {
             let mut of_volume = Vec::new();
             let outcomes = failures.get(&number).is_none().then(|| store.get(&digests[number]));
             let mut outcomes = match outcomes.flatten() {
-                Some(Value::String(too_small)) if too_small == EXCLUDED => {
+                Some(Kept::Excluded(_)) => {
                     excluded += 1;
                     continue;
                 }
-                Some(Value::Array(outcomes)) => outcomes.into_iter(),
-                _ => Vec::new().into_iter(),
-            };
+                Some(Kept::Done(outcomes)) => outcomes,
+                None => Vec::<Outcome>::new(),
+            }
+            .into_iter();
             for (at, policy) in self.policies.iter().enumerate() {
                 let mut sample = Sample::default();
                 for more in 0..seeds {
-                    let outcome = match outcomes.next().unwrap_or_default() {
-                        Value::Object(mut outcome) => match outcome.remove("result") {
-                            Some(result) => Ok(result),
-                            None => Err(self.context.words(text(outcome.get("error")))),
-                        },
-                        _ => Err(failures.get(&number).cloned().unwrap_or_default()),
+                    let outcome = match outcomes.next() {
+                        Some(Outcome::Result(result)) => Ok(result),
+                        Some(Outcome::Error(error)) => Err(self.context.words(error)),
+                        None => Err(failures.get(&number).cloned().unwrap_or_default()),
                     };
                     if let Ok(result) = &outcome {
                         sample.add(result);
@@ -365,13 +363,9 @@ impl Settled<'_> {
     }
 }
 
-fn text(value: Option<&Value>) -> String {
-    value.and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
 impl Job for Task<'_> {
     type Input = PreparedTrace;
-    type Output = Value;
+    type Output = Kept<Vec<Outcome>>;
     type Error = SimError;
 
     fn input(&self) -> usize {
@@ -393,7 +387,7 @@ impl Job for Task<'_> {
         Some(self.place.volume().bytes_written.div_ceil(page) * runs * u64::from(times))
     }
 
-    fn run(&self, trace: &PreparedTrace) -> Result<Value, SimError> {
+    fn run(&self, trace: &PreparedTrace) -> Result<Kept<Vec<Outcome>>, SimError> {
         let Settled { args, policies, device, .. } = self.fleet;
         let simulation = &args.simulation;
         let input = Input::Trace(trace, simulation.mapping.times.unwrap_or(1));
@@ -401,7 +395,7 @@ impl Job for Task<'_> {
         for policy in *policies {
             let job = jobs::job_on(input, policy, device, simulation);
             if self.fleet.is_excluded(&job, trace) {
-                return Ok(Value::from(EXCLUDED));
+                return Ok(Kept::TOO_SMALL);
             }
             for more in 0..args.many.seeds {
                 let mut job = job.clone();
@@ -415,9 +409,9 @@ impl Job for Task<'_> {
             return Err(first.unwrap_or(SimError::Failed("no policy ran".into())));
         }
         let outcome = |result: Result<thermocline_sim::RunResult, SimError>| match result {
-            Ok(result) => json!({ "result": result.stable_json() }),
-            Err(error) => json!({ "error": error.to_string() }),
+            Ok(result) => Outcome::Result((&result).into()),
+            Err(error) => Outcome::Error(error.to_string()),
         };
-        Ok(outcomes.into_iter().map(|one| outcome(one.result)).collect())
+        Ok(Kept::Done(outcomes.into_iter().map(|one| outcome(one.result)).collect()))
     }
 }

@@ -43,6 +43,7 @@ mod compare;
 mod context;
 pub mod fleet;
 pub mod jobs;
+mod kept;
 pub mod notes;
 pub mod opening;
 pub mod reproduce;

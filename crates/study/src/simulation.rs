@@ -7,16 +7,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::Value;
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_sim::{self as sim, SimError, compare_each};
+use thermocline_sim::{self as sim, SimError, compare_each, result::StoredResult};
 use thermocline_sweep::Job;
 use thermocline_workloads::WorkloadSpec;
 
 use crate::{
     Context,
-    fleet::EXCLUDED,
     jobs::{self, Ready},
+    kept::TOO_SMALL,
     notes,
     run::policy_of,
     settings::{run::RunSpec, table::Group, transform::Part},
@@ -36,7 +35,7 @@ pub struct Simulation<'a> {
 /// What came of a simulation, and what a person should know of it.
 pub struct Executed {
     /// Its result.
-    pub result: Value,
+    pub result: StoredResult,
     /// Remarks, one line each.
     pub notes: Vec<String>,
 }
@@ -133,7 +132,7 @@ impl Simulation<'_> {
         let page = u64::from(self.device.profile.geometry.page_size);
         let bytes = u64::from(trace.pages) * page;
         if traces.is_too_small(&trace.path, bytes, sim::is_enlarged(job)) {
-            return Err(SimError::TooSmall(format!("{}: {EXCLUDED}", trace.path)));
+            return Err(SimError::TooSmall(format!("{}: {TOO_SMALL}", trace.path)));
         }
         Ok(())
     }
@@ -188,7 +187,7 @@ impl Job for Simulation<'_> {
         notes.extend(notes::of_volumes(slice::from_ref(ready)));
         notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
         let notes = notes.iter().map(|note| self.context.words(note)).collect();
-        Ok(Executed { result: result.stable_json(), notes })
+        Ok(Executed { result: (&result).into(), notes })
     }
 }
 

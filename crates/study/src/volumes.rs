@@ -7,9 +7,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::Value;
 use thermocline_policy::placement::sees_future;
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_sweep::{
     Cell, Setting, Volume, Volumes,
     fleet::{Sample, summarize},
@@ -211,7 +210,7 @@ impl PerVolume {
 pub fn summed(
     cells: &[Cell],
     volumes: &PerVolume,
-    result: impl Fn(&Cell) -> Result<Value, String>,
+    result: impl Fn(&Cell) -> Result<StoredResult, String>,
     excluded: usize,
 ) -> Done {
     let varied = varied(cells);
@@ -237,9 +236,9 @@ pub fn summed(
             Err(_) => done.failed += 1,
             Ok(result) => {
                 samples[at].add(&result);
-                let written = result["host"]["bytes_written"].as_u64().unwrap_or(0);
+                let written = result.count("host.bytes_written").unwrap_or(0);
                 done.bytes_written[place] = done.bytes_written[place].max(written);
-                let placement = result["config"]["placement"].as_str().unwrap_or_default();
+                let placement = result.text("config.placement").unwrap_or_default();
                 let name = placement.split('(').next().unwrap_or_default();
                 done.policies[at].1 &= !sees_future(name);
             }

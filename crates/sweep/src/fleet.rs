@@ -1,8 +1,10 @@
 //! What came of each volume of a fleet, summed up.
 
 use serde::Serialize;
-use serde_json::Value;
-use thermocline_sim::answer::{are_tied_within, resolution};
+use thermocline_sim::{
+    answer::{are_tied_within, resolution},
+    result::StoredResult,
+};
 
 /// A policy on a volume.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,11 +39,11 @@ pub struct Summary {
 }
 
 impl Sample {
-    /// Takes the result of a run, as JSON.
-    pub fn add(&mut self, result: &Value) {
-        self.write_amplification.extend(result["write_amplification"].as_f64());
-        self.pages = result["host"]["pages_written"].as_u64().unwrap_or(0);
-        let erases = result["lifetime"]["from_erases"].as_u64().unwrap_or(0);
+    /// Takes the result of a run.
+    pub fn add(&mut self, result: &StoredResult) {
+        self.write_amplification.extend(result.number("write_amplification"));
+        self.pages = result.count("host.pages_written").unwrap_or(0);
+        let erases = result.count("lifetime.from_erases").unwrap_or(0);
         let is_first = self.write_amplification.len() <= 1;
         self.erases = if is_first { erases } else { self.erases.min(erases) };
     }

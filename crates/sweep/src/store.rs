@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Number, Value, json};
 use thermocline_files::Successor;
 use thermocline_sim::SimError;
@@ -50,25 +50,32 @@ impl Store {
     /// Whether it has a result.
     #[must_use]
     pub fn has(&self, digest: &str) -> bool {
-        self.get(digest).is_some()
+        self.get::<Value>(digest).is_some()
     }
 
     /// A result, if it is there and whole.
     #[must_use]
-    pub fn get(&self, digest: &str) -> Option<Value> {
+    pub fn get<T: DeserializeOwned>(&self, digest: &str) -> Option<T> {
         let text = fs::read(self.path(digest)).ok()?;
         let mut entry: Value = serde_json::from_slice(&text).ok()?;
-        entry.get_mut("result").map(|result| with_numbers(result.take()))
+        let result = with_numbers(entry.get_mut("result")?.take());
+        serde_json::from_value(result).ok()
     }
 
     /// Keeps a result.
     ///
     /// # Errors
     /// [`SimError::Failed`] if it cannot be written.
-    pub fn put(&self, digest: &str, made_by: &str, result: &Value) -> Result<(), SimError> {
+    pub fn put(
+        &self,
+        digest: &str,
+        made_by: &str,
+        result: &impl Serialize,
+    ) -> Result<(), SimError> {
         let write = || {
+            let result = with_texts(serde_json::to_value(result)?);
             let file = Successor::beside(&self.path(digest))?;
-            let mut text = serde_json::to_vec(&Entry { made_by, result: with_texts(result) })?;
+            let mut text = serde_json::to_vec(&Entry { made_by, result })?;
             text.push(b'\n');
             file.file().write_all(&text)?;
             file.finish_unsynced()
@@ -89,14 +96,14 @@ impl Store {
 }
 
 /// Floating-point numbers become texts, because `serde_json` reads some numbers off by a bit.
-fn with_texts(value: &Value) -> Value {
+fn with_texts(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => json!({ NUMBER: number.to_string() }),
-        Value::Array(values) => values.iter().map(with_texts).collect(),
+        Value::Array(values) => values.into_iter().map(with_texts).collect(),
         Value::Object(values) => {
-            values.iter().map(|(key, value)| (key.clone(), with_texts(value))).collect()
+            values.into_iter().map(|(key, value)| (key, with_texts(value))).collect()
         }
-        other => other.clone(),
+        other => other,
     }
 }
 
@@ -124,7 +131,7 @@ mod tests {
     fn a_result_is_whole_or_not_there() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = Store::open(&folder.path().join("a/b")).expect("a store");
-        assert_eq!(store.get("x"), None);
+        assert_eq!(store.get::<Value>("x"), None);
         // Numbers come back as they were, to the last bit.
         let result =
             json!({ "third": 1.0 / 3.0, "tiny": 5e-324, "all": [0.1 + 0.2, 7, null, "1.5"] });
@@ -133,7 +140,7 @@ mod tests {
         let path = store.path("x");
         let text = fs::read(&path).expect("there");
         fs::write(&path, &text[..text.len() / 2]).expect("cut off");
-        assert_eq!(store.get("x"), None);
+        assert_eq!(store.get::<Value>("x"), None);
         let left = fs::read_dir(store.folder()).expect("there").count();
         assert_eq!(left, 1, "no temporary file is left");
     }

@@ -1,7 +1,10 @@
 //! One long table: a row for each simulation, its settings as asked for beside what resulted.
 
 use serde_json::{Map, Value};
-use thermocline_sim::metric::{Kind, Metric, metrics};
+use thermocline_sim::{
+    metric::{Kind, Metric, metrics},
+    result::StoredResult,
+};
 
 use crate::Settings;
 
@@ -46,10 +49,10 @@ impl Table {
 
     /// The cells of a row.
     #[must_use]
-    pub fn row(&self, settings: &Settings, result: Result<&Value, &str>) -> Vec<Value> {
+    pub fn row(&self, settings: &Settings, result: Result<&StoredResult, &str>) -> Vec<Value> {
         let asked = self.asked.iter().map(|option| settings.value(option));
         let error = [result.err().map(str::to_owned)].into_iter();
-        let figure = |metric: &Metric| match at(result.ok()?, &metric.key)? {
+        let figure = |metric: &Metric| match result.ok()?.value(&metric.key) {
             Value::Null => None,
             whole if metric.kind == Kind::Json => Some(Value::String(whole.to_string())),
             value => Some(value.clone()),
@@ -60,13 +63,13 @@ impl Table {
 
     /// The row as an object: `asked`, then the result, or `error`.
     #[must_use]
-    pub fn object(&self, settings: &Settings, result: Result<Value, &str>) -> Value {
+    pub fn object(&self, settings: &Settings, result: Result<StoredResult, &str>) -> Value {
         let asked = self.asked.iter().filter_map(|option| {
             settings.value(option).map(|value| (option.clone(), Value::String(value)))
         });
         let mut row = Map::new();
         row.insert(ASKED.into(), Value::Object(asked.collect()));
-        match result {
+        match result.map(StoredResult::into_json) {
             Ok(Value::Object(result)) => row.extend(result),
             Ok(other) => drop(row.insert("result".into(), other)),
             Err(error) => drop(row.insert(ERROR.into(), error.into())),
@@ -77,11 +80,6 @@ impl Table {
 
 fn figures() -> impl Iterator<Item = &'static Metric> {
     metrics().iter().filter(|metric| !metric.key.starts_with(PERFORMANCE))
-}
-
-/// The value of a key, levels apart by dots.
-pub(crate) fn at<'a>(result: &'a Value, key: &str) -> Option<&'a Value> {
-    key.split('.').try_fold(result, |value, key| value.get(key))
 }
 
 /// Adds a line of comma-separated values.
@@ -113,7 +111,7 @@ mod tests {
     fn a_row_has_what_was_asked_and_what_resulted() {
         let table = Table::new(vec!["policy".into(), "banks".into()]);
         let settings = Settings(vec![Setting::new("policy", "cat(a=1, b=2)")]);
-        let result = json!({ "config": { "policy": "cat" }, "write_amplification": 1.5 });
+        let result = json!({ "config": { "policy": "cat" }, "write_amplification": 1.5 }).into();
         let names: Vec<_> = table.columns().into_iter().map(|column| column.name).collect();
         assert_eq!(names[..4], ["asked.policy", "asked.banks", "error", "schema_version"]);
         assert!(!names.iter().any(|name| name.starts_with("perf.")));

@@ -3,12 +3,12 @@
 //! A search knows the values it may choose from, in order, and assumes that the condition changes at
 //! most once between the first and the last of them.
 
-use serde_json::Value;
 use thermocline_policy::{Ticks, params::ParamValue};
-use thermocline_sim::metric::{self, Format, Metric};
+use thermocline_sim::{
+    metric::{self, Format, Metric},
+    result::StoredResult,
+};
 use thermocline_units::{parse_share, parse_size};
-
-use crate::table::at;
 
 /// A figure of a result and its bound: `write_amplification<=1.5`.
 #[derive(Clone, Debug)]
@@ -47,8 +47,8 @@ impl Condition {
 
     /// The figure in a result.
     #[must_use]
-    pub fn of(&self, result: &Value) -> Option<f64> {
-        at(result, &self.metric.key)?.as_f64()
+    pub fn of(&self, result: &StoredResult) -> Option<f64> {
+        result.number(&self.metric.key)
     }
 
     /// Whether a figure is within the bound.

@@ -12,6 +12,7 @@ use thermocline_chart::show::plain;
 use thermocline_sim::{
     SimError,
     metric::{Metric, metrics},
+    result::StoredResult,
 };
 
 use crate::{
@@ -114,7 +115,7 @@ fn show(pair: &Pair, names: &[String; 2], width: usize, output: &Output) -> Stri
     text
 }
 
-fn compare(a: &[Value], mut b: Vec<Value>, all: bool) -> Found {
+fn compare(a: &[StoredResult], mut b: Vec<StoredResult>, all: bool) -> Found {
     let mut found = Found { pairs: Vec::new(), only_a: Vec::new(), only_b: Vec::new() };
     let alone = a.len() == 1 && b.len() == 1;
     for run in a {
@@ -131,13 +132,13 @@ fn compare(a: &[Value], mut b: Vec<Value>, all: bool) -> Found {
     found
 }
 
-fn differences(a: &Value, b: &Value, all: bool) -> Vec<Difference> {
+fn differences(a: &StoredResult, b: &StoredResult, all: bool) -> Vec<Difference> {
     let told = |metric: &&Metric| {
         all || !metric.title.is_empty() && !metric.key.starts_with("perf.")
             || metric.key.starts_with("config.")
     };
     let of = |metric: &'static Metric| {
-        let (a, b) = (metric.in_json(a), metric.in_json(b));
+        let (a, b) = (a.value(&metric.key), b.value(&metric.key));
         let change = match (a.as_f64(), b.as_f64()) {
             (Some(a), Some(b)) if a != 0.0 => Some(b / a - 1.0),
             _ => None,
@@ -155,19 +156,18 @@ fn differences(a: &Value, b: &Value, all: bool) -> Vec<Difference> {
 
 impl Identity {
     /// Folders differ from one machine to the next; names of files do not.
-    fn of(run: &Value) -> Self {
-        let text = |at: &str| run.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let trace = text("/trace/path");
+    fn of(run: &StoredResult) -> Self {
+        let trace = run.text("trace.path").unwrap_or_default();
         Self {
             trace: trace.rsplit('/').next().unwrap_or(trace).to_owned(),
-            policy: text("/config/policy").to_owned(),
-            seed: run.pointer("/config/seed").and_then(Value::as_u64).unwrap_or_default(),
+            policy: run.text("config.policy").unwrap_or_default().to_owned(),
+            seed: run.count("config.seed").unwrap_or_default(),
         }
     }
 }
 
 /// The runs of a file: one result, those of a comparison, or one a line.
-fn read(path: &Path) -> Result<Vec<Value>, Failure> {
+fn read(path: &Path) -> Result<Vec<StoredResult>, Failure> {
     let name = path.display();
     let bad = |why: String| Failure::Sim(SimError::Input(format!("{name}: {why}")));
     let text = match path.as_os_str() == "-" {
@@ -187,8 +187,9 @@ fn read(path: &Path) -> Result<Vec<Value>, Failure> {
         Some(Value::Array(runs)) => runs.split_off(0),
         _ => vec![value],
     });
-    let runs: Vec<_> = runs.filter(|run| run.get("error").is_none_or(Value::is_null)).collect();
-    match runs.iter().all(|run| run["config"]["policy"].is_string()) && !runs.is_empty() {
+    let runs = runs.map(StoredResult::from).filter(|run| run.value("error").is_null());
+    let runs: Vec<_> = runs.collect();
+    match runs.iter().all(|run| run.text("config.policy").is_some()) && !runs.is_empty() {
         true => Ok(runs),
         false => Err(bad(
             "it holds no results; diff reads what `--json` or `--format jsonl` writes".into(),

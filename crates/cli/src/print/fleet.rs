@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use serde_json::{Value, json};
-use thermocline_sim::answer::are_tied;
+use thermocline_sim::{answer::are_tied, result::StoredResult};
 use thermocline_study::fleet::Done;
 use thermocline_sweep::{Settings, Table, fleet::Sample};
 
@@ -69,7 +69,7 @@ impl Sink {
     pub fn row(
         &mut self,
         settings: &Settings,
-        result: Result<Value, String>,
+        result: Result<StoredResult, String>,
     ) -> Result<(), Failure> {
         match (self, result) {
             (Self::Table { .. }, _) => Ok(()),

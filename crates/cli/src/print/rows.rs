@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use thermocline_sim::result::StoredResult;
 use thermocline_sweep::{Settings, Table, csv_line};
 
 use super::results;
@@ -55,9 +56,9 @@ impl Rows {
     pub fn write(
         &mut self,
         settings: &Settings,
-        result: Result<Value, String>,
+        result: Result<StoredResult, String>,
     ) -> Result<(), Failure> {
-        let row = |result: &Result<Value, String>| {
+        let row = |result: &Result<StoredResult, String>| {
             self.table.row(settings, result.as_ref().map_err(String::as_str))
         };
         match &mut self.form {

@@ -1,7 +1,10 @@
 //! Cells of a grid as a table for people: the settings that differ, and the figures that the screen has room for.
 
 use serde_json::Value;
-use thermocline_sim::metric::{Metric, metrics};
+use thermocline_sim::{
+    metric::{Metric, metrics},
+    result::StoredResult,
+};
 use thermocline_sweep::{Cell, Setting};
 
 use super::{
@@ -16,14 +19,14 @@ const MOST: usize = 200;
 /// The table. `result` gives what came of a cell, or why there is nothing.
 pub fn show(
     cells: &[Cell],
-    result: impl Fn(&Cell) -> Result<Value, String>,
+    result: impl Fn(&Cell) -> Result<StoredResult, String>,
     screen: usize,
 ) -> String {
     let shown: Vec<_> = cells.iter().take(MOST).map(|cell| (cell, result(cell))).collect();
     let asked = varying(cells);
     let has = |metric: &&Metric| {
-        let known = |(_, result): &(&Cell, Result<Value, String>)| match result {
-            Ok(result) => !metric.in_json(result).is_null(),
+        let known = |(_, result): &(&Cell, Result<StoredResult, String>)| match result {
+            Ok(result) => !result.value(&metric.key).is_null(),
             Err(_) => false,
         };
         shown.iter().any(known)
@@ -87,12 +90,12 @@ fn words(cell: &Cell, asked: &[String]) -> Vec<String> {
 }
 
 fn render(
-    rows: &[(&Cell, Result<Value, String>)],
+    rows: &[(&Cell, Result<StoredResult, String>)],
     asked: &[String],
     metrics: &[&'static Metric],
 ) -> String {
-    let of = |metric: &Metric, result: &Result<Value, String>| match result {
-        Ok(result) => metric.in_json(result).clone(),
+    let of = |metric: &Metric, result: &Result<StoredResult, String>| match result {
+        Ok(result) => result.value(&metric.key).clone(),
         Err(_) => Value::Null,
     };
     let scales: Vec<_> = metrics

@@ -52,7 +52,7 @@ pub fn run_all(
         match ran {
             Ok(Executed { result, notes }) => {
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                results[place] = Some(Ran { outcome: Outcome::Done(result), notes });
+                results[place] = Some(Ran { outcome: Outcome::Done(result.into_json()), notes });
                 Ok(())
             }
             Err(failure) => {

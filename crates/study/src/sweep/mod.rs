@@ -9,8 +9,7 @@ mod session;
 
 use std::path::Path;
 
-use serde_json::Value;
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_sweep::{Cell, Grid, Job as _, Setting, Settings, Store, digest::Contents};
 
 pub use self::{
@@ -21,6 +20,7 @@ pub use self::{
 pub use crate::simulation::{Executed, Inputs};
 use crate::{
     Context,
+    kept::Kept,
     settings::{run::RunSpec, sweep::SweepSettings, table::Group},
     simulation::Simulation,
 };
@@ -80,10 +80,14 @@ impl Plan {
 
     /// The result of a cell, if the store has it. The trace has the name by which it was asked for.
     #[must_use]
-    pub fn result(&self, at: usize, store: &Store) -> Option<Value> {
-        let mut result = store.get(self.digest(at).ok()?)?;
-        name_trace(&mut result, &self.cell(at));
-        Some(result)
+    pub fn result(&self, at: usize, store: &Store) -> Option<StoredResult> {
+        match store.get(self.digest(at).ok()?)? {
+            Kept::Excluded(_) => None,
+            Kept::Done(mut result) => {
+                name_trace(&mut result, &self.cell(at));
+                Some(result)
+            }
+        }
     }
 }
 
@@ -149,10 +153,9 @@ pub fn execute(
 }
 
 /// A result of the store has the trace's name of the run that made it.
-fn name_trace(result: &mut Value, cell: &Cell) {
-    let name = cell.settings.value("trace");
-    if let (Some(name), Some(path)) = (name, result.pointer_mut("/trace/path")) {
-        *path = name.into();
+fn name_trace(result: &mut StoredResult, cell: &Cell) {
+    if let Some(name) = cell.settings.value("trace") {
+        result.name_trace(&name);
     }
 }
 

@@ -108,7 +108,7 @@ impl Search {
             let result = session.result(cell)?;
             let figure = condition.of(&result);
             let figure = figure.ok_or(format!("it has no {}", condition.metric.key))?;
-            Ok((figure, condition.metric.is_of_queue_in_json(&result)))
+            Ok((figure, result.is_of_queue(condition.metric)))
         };
         match cells.iter().map(figure).collect::<Result<Vec<(f64, bool)>, String>>() {
             Err(why) => self.failure = Some(format!("{}: {why}", cells[0].name)),

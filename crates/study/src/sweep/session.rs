@@ -5,15 +5,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use serde_json::Value;
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_sweep::{Cell, Store, Work, digest::Contents, run_all};
 
 use super::{digest_of, name_trace};
 use crate::{
-    Context,
-    fleet::EXCLUDED,
-    jobs,
+    Context, jobs,
+    kept::{Kept, TOO_SMALL},
     run::Run,
     settings::{run::RunSpec, table::Group},
     simulation::{Executed, Inputs, Simulation},
@@ -152,7 +150,7 @@ impl<'a> Session<'a> {
             }
             Err(SimError::TooSmall(_)) => {
                 let made_by = format!("thermocline run {}", task.cell.settings.shown());
-                self.store.put(&task.digest, &made_by, &Value::from(EXCLUDED))?;
+                self.store.put(&task.digest, &made_by, &Kept::<StoredResult>::TOO_SMALL)?;
                 self.news().computed += 1;
                 return Ok(());
             }
@@ -168,23 +166,26 @@ impl<'a> Session<'a> {
     }
 
     /// What came of a cell, or why nothing did. The trace has the name by which it was asked for.
-    pub fn result(&self, cell: &Cell) -> Result<Value, String> {
+    pub fn result(&self, cell: &Cell) -> Result<StoredResult, String> {
         if let Some(why) = self.failure(cell) {
             return Err(why);
         }
-        let result = self.digest(cell).and_then(|digest| self.store.get(digest));
-        let mut result = result.ok_or("its result is not in the store any more")?;
-        if result == EXCLUDED {
-            return Err(EXCLUDED.to_owned());
+        match self.kept_of(cell).ok_or("its result is not in the store any more")? {
+            Kept::Excluded(_) => Err(TOO_SMALL.to_owned()),
+            Kept::Done(mut result) => {
+                name_trace(&mut result, cell);
+                Ok(result)
+            }
         }
-        name_trace(&mut result, cell);
-        Ok(result)
     }
 
     /// Whether a cell was left out, because its volume is too small.
     pub fn is_left_out(&self, cell: &Cell) -> bool {
-        let known = self.digest(cell).and_then(|digest| self.store.get(digest));
-        known.is_some_and(|result| result == EXCLUDED)
+        matches!(self.kept_of(cell), Some(Kept::Excluded(_)))
+    }
+
+    fn kept_of(&self, cell: &Cell) -> Option<Kept<StoredResult>> {
+        self.store.get(self.digest(cell)?)
     }
 
     /// Why a cell has no result.

@@ -21,11 +21,11 @@ use std::{
 };
 
 use serde::Serialize;
-use serde_json::Value;
 use thermocline_sim::{
     SimError,
     answer::IRRELEVANT,
     metric::{self, Better, Metric},
+    result::StoredResult,
 };
 use thermocline_sweep::{Settings, Work, quoted, run_all};
 
@@ -35,9 +35,8 @@ pub use self::{
     space::{Candidate, Choice, Dimension, Space},
 };
 use crate::{
-    Context,
-    fleet::EXCLUDED,
-    in_results,
+    Context, in_results,
+    kept::TOO_SMALL,
     settings::{run::RunSpec, sweep::Swept, table::Group},
     simulation::{Executed, Inputs, Simulation},
     usage,
@@ -142,7 +141,7 @@ pub struct Tuned {
     pub trials: Vec<Tried>,
     /// Results of the trials that could run, for pictures.
     #[serde(skip)]
-    pub results: Vec<(Vec<(String, String)>, Value)>,
+    pub results: Vec<(Vec<(String, String)>, StoredResult)>,
 }
 
 impl Tuned {
@@ -228,7 +227,7 @@ struct Trials {
     candidates: Vec<Candidate>,
     tried: Vec<Tried>,
     /// Results of those that could run.
-    results: Vec<(Vec<(String, String)>, Value)>,
+    results: Vec<(Vec<(String, String)>, StoredResult)>,
 }
 
 impl Trials {
@@ -250,7 +249,7 @@ impl Tuner<'_> {
         order.sort_by(|a, b| compared(&round[*a], &round[*b]));
         let Some(&untuned) = order.first() else {
             let why = round.first().and_then(|tried| tried.error.clone()).unwrap_or_default();
-            if why.ends_with(EXCLUDED) {
+            if why.ends_with(TOO_SMALL) {
                 return Err(SimError::TooSmall(why));
             }
             let late = |tried: &Tried| tried.searched.is_some_and(|figures| figures.overloaded);
@@ -341,7 +340,7 @@ impl Tuner<'_> {
     fn run(&self, candidates: &[Candidate], trials: &mut Trials) -> Result<(), SimError> {
         let all: Vec<Settings> = candidates.iter().map(|one| self.space.settings(one)).collect();
         let ran = self.simulate(&all, false)?;
-        let tried = |(settings, ran): (Settings, Result<Value, String>)| {
+        let tried = |(settings, ran): (Settings, Result<StoredResult, String>)| {
             let (searched, error) = match &ran {
                 Ok(result) => (Some(self.figures(result)), None),
                 Err(why) => (None, Some(why.clone())),
@@ -380,8 +379,8 @@ impl Tuner<'_> {
         &self,
         all: &[Settings],
         rest: bool,
-    ) -> Result<Vec<Result<Value, String>>, SimError> {
-        let mut outcomes: Vec<Result<Value, String>> = Vec::new();
+    ) -> Result<Vec<Result<StoredResult, String>>, SimError> {
+        let mut outcomes: Vec<Result<StoredResult, String>> = Vec::new();
         let (mut places, mut jobs) = (Vec::new(), Vec::new());
         for (at, settings) in all.iter().enumerate() {
             let mut asked = RunSpec::of(settings.given())?;
@@ -415,18 +414,15 @@ impl Tuner<'_> {
         Ok(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn figures(&self, result: &Value) -> Figures {
-        let at = |key: &str| {
-            key.split('.').try_fold(result, |value, key| value.get(key)).and_then(Value::as_f64)
-        };
-        let overloaded = metric::is_overloaded(result);
+    fn figures(&self, result: &StoredResult) -> Figures {
+        let overloaded = result.is_overloaded();
         let aim = self.settings.aim;
         Figures {
-            aim: at(&aim.key).filter(|_| !aim.is_of_queue_in_json(result)),
-            write_amplification: at("write_amplification"),
-            write_p99_us: at("response_us.write.p99").filter(|_| !overloaded),
-            memory_bytes: at("memory.total_bytes"),
-            over_provisioning: at("config.over_provisioning"),
+            aim: result.number(&aim.key).filter(|_| !result.is_of_queue(aim)),
+            write_amplification: result.number("write_amplification"),
+            write_p99_us: result.number("response_us.write.p99").filter(|_| !overloaded),
+            memory_bytes: result.number("memory.total_bytes"),
+            over_provisioning: result.number("config.over_provisioning"),
             overloaded,
         }
     }
