@@ -5,6 +5,7 @@ use thermocline_flash::{Flash, Lpn, Ppn};
 use thermocline_ftl::{Mount, Recovery};
 use thermocline_media::{Medium, Place};
 use thermocline_policy::preset::LayerKind;
+use thermocline_units::USUAL_OVER_PROVISIONING;
 
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
@@ -13,9 +14,6 @@ use crate::{
     reading::{places, read_all},
     store::new_format,
 };
-
-/// Over-provisioning of a chip that is formatted without a word of it.
-const USUAL_SPARE: f64 = 0.15;
 
 /// What was done.
 #[derive(Clone, Debug, Serialize)]
@@ -116,7 +114,7 @@ fn rebuild(
 /// The store with as many logical pages as a chip of this size usually has, where pages of data alone tell of a
 /// least number: what was never written belongs to the disk too, and a file system counts on it.
 fn as_formatted(known: Store) -> Store {
-    let mut usual = known.device.exported_pages(USUAL_SPARE);
+    let mut usual = known.device.exported_pages(USUAL_OVER_PROVISIONING);
     if known.policy.layer == LayerKind::InPlace {
         usual -= usual % known.device.profile.geometry.data_pages_per_block();
     }

@@ -1,6 +1,7 @@
 //! The description of one simulation: a policy, a device, an input, and all other settings.
 
 use thermocline_policy::trigger::Watermarks;
+use thermocline_units::USUAL_OVER_PROVISIONING;
 
 use crate::{DelayLog, Device, Input, PolicySpec, Watch};
 
@@ -110,7 +111,7 @@ impl<'a> Job<'a> {
             policy,
             input,
             fill: Fill::Logical,
-            over_provisioning: 0.15,
+            over_provisioning: USUAL_OVER_PROVISIONING,
             logical_pages: None,
             used: None,
             scale: 1,

@@ -1,5 +1,7 @@
 //! The device, and its content before the run.
 
+use thermocline_units::USUAL_OVER_PROVISIONING;
+
 use crate::{
     choices, group,
     values::{
@@ -100,12 +102,9 @@ choices! {
 }
 
 impl DeviceArgs {
-    /// Default over-provisioning, if neither the user nor the device specifies it.
-    pub const SPARE: f64 = 0.15;
-
     /// Over-provisioning for a device with this value of its own.
     #[must_use]
     pub fn spare(&self, own: Option<f64>) -> f64 {
-        self.over_provisioning.or(own).unwrap_or(Self::SPARE)
+        self.over_provisioning.or(own).unwrap_or(USUAL_OVER_PROVISIONING)
     }
 }

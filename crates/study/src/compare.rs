@@ -1,6 +1,6 @@
 //! Several policies on several inputs.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use thermocline_assembly::{
     PolicySpec,
     policy::{OwnPolicies, split_list},
@@ -286,7 +286,8 @@ pub struct Means<'a> {
     /// How many seeds.
     pub seeds: usize,
     /// Mean and interval by the keys of results.
-    pub metrics: serde_json::Map<String, serde_json::Value>,
+    #[serde(serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Interval)>,
 }
 
 /// The answer on one of several inputs.
@@ -328,10 +329,8 @@ impl<'a> Means<'a> {
                 .any(|part| key.starts_with(part))
         };
         let figures = metrics().iter().filter(|metric| is_result(&metric.key));
-        let interval = figures.filter_map(|metric| {
-            let interval = Interval::of(&row.values(metric)?)?;
-            Some((metric.key.clone(), serde_json::to_value(interval).ok()?))
-        });
+        let interval = figures
+            .filter_map(|metric| Some((metric.key.as_str(), Interval::of(&row.values(metric)?)?)));
         Self {
             trace: &input.input,
             policy: &row.policy,
@@ -339,4 +338,11 @@ impl<'a> Means<'a> {
             metrics: interval.collect(),
         }
     }
+}
+
+fn as_map<S: Serializer>(
+    pairs: &[(&'static str, Interval)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().copied())
 }

@@ -7,7 +7,7 @@ use thermocline_units as units;
 
 use crate::{
     jobs::{self, Ready},
-    settings::{device::DeviceArgs, run::SimulationArgs},
+    settings::run::SimulationArgs,
 };
 
 /// How far over-provisioning may be from what was asked before it is worth a word.
@@ -143,7 +143,7 @@ fn small_trace(result: &RunResult, from_trace: bool, args: &SimulationArgs) -> O
         && result.config.device.overhead.is_none()
         && device.shape.capacity.is_none()
         && device.fill.is_none();
-    let asked = device.over_provisioning.unwrap_or(DeviceArgs::SPARE);
+    let asked = device.over_provisioning.unwrap_or(units::USUAL_OVER_PROVISIONING);
     let is = result.config.over_provisioning;
     (sized && !args.mapping.wrap && is > asked + WORTH_SAYING).then(|| {
         let geometry = &result.config.device.geometry;

@@ -17,6 +17,9 @@ pub struct UnitError {
     pub remedy: String,
 }
 
+/// Over-provisioning (physical / logical pages - 1) if neither the user nor the device specifies it.
+pub const USUAL_OVER_PROVISIONING: f64 = 0.15;
+
 /// Parses a share: `15%` or `0.15`.
 ///
 /// # Errors

@@ -32,7 +32,7 @@ pub struct FormatArgs {
     pub shape: Of<ShapeArgs>,
     /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
-    #[arg(default_value = "15%")]
+    #[arg(default_value = values::USUAL_OVER_PROVISIONING)]
     pub over_provisioning: f64,
     /// Translation layer: page-mapped; demand-paged, whose map lies on the chip, for little memory; nftl, which is served with the policies nftl, slac, fsaf and combo; or
     /// in-place, a baseline that a power cut can cost a block of data.
@@ -91,7 +91,7 @@ pub struct ServeArgs {
     pub shape: Of<ShapeArgs>,
     /// Over-provisioning of a chip in memory: physical / logical pages - 1.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = "Device")]
-    #[arg(default_value = "15%")]
+    #[arg(default_value = values::USUAL_OVER_PROVISIONING)]
     pub over_provisioning: f64,
     #[command(flatten)]
     pub policy: ServedPolicyArgs,
@@ -432,7 +432,7 @@ pub struct ImportArgs {
     pub shape: Of<ShapeArgs>,
     /// Over-provisioning: physical / logical pages - 1, besides the blocks of the index log.
     #[arg(long, value_name = "SHARE", value_parser = values::share, help_heading = CHIP)]
-    #[arg(default_value = "15%")]
+    #[arg(default_value = values::USUAL_OVER_PROVISIONING)]
     pub over_provisioning: f64,
     /// Translation layer, as for `format`.
     #[arg(long, value_name = "LAYER", value_parser = values::served_layer, help_heading = CHIP)]

@@ -7,6 +7,9 @@ use thermocline_policy::preset::LayerKind;
 pub use thermocline_study::settings::values::*;
 use thermocline_units::parse_size;
 
+/// [`thermocline_units::USUAL_OVER_PROVISIONING`] as it is typed.
+pub const USUAL_OVER_PROVISIONING: &str = "15%";
+
 /// An address to listen on: `127.0.0.1:10809`, `[::1]:10809`, `localhost:10809`.
 pub fn address(text: &str) -> Result<String, String> {
     let is_host = |host: &str| {
@@ -152,4 +155,14 @@ pub fn policies() -> Named {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_over_provisioning_is_typed_as_it_is_meant() {
+        assert_eq!(share(USUAL_OVER_PROVISIONING), Ok(thermocline_units::USUAL_OVER_PROVISIONING));
+    }
 }
