@@ -268,6 +268,9 @@ impl Device {
         ] {
             *ns = ns.saturating_mul(of.into());
         }
+        if let Some(buffer) = &mut device.profile.write_buffer {
+            buffer.bytes /= u64::from(of);
+        }
         if let Some(energy) = &mut device.profile.energy {
             energy.read_uj *= f64::from(of);
             energy.program_uj *= f64::from(of);

@@ -61,25 +61,25 @@ impl Seen {
     fn look(&self, now: &Look<'_>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { panel, last, pages } = &mut *state;
-        let (host, copies) = (now.counters.host_writes, now.counters.copies);
+        let (host, programs) =
+            (now.counters.host_writes, now.counters.first_programs() + now.counters.copies);
         *pages = host;
-        let (before, before_copies) = match last {
+        let (before, before_programs) = match last {
             Some((when, ..)) if when.elapsed() < PERIOD && host < self.known => return,
-            Some((_, host, copies)) => (*host, *copies),
+            Some((_, host, programs)) => (*host, *programs),
             None => (0, 0),
         };
-        *last = Some((Instant::now(), host, copies));
+        *last = Some((Instant::now(), host, programs));
         panel.blocks.resize(now.geometry.blocks() as usize, BlockState::default());
         panel.pages = now.geometry.data_pages_per_block();
         now.inspect.block_states(BlockId(0), &mut panel.blocks);
         if host > before {
-            let written = (host - before) as f64;
-            let wa = (written + (copies - before_copies) as f64) / written;
+            let wa = (programs - before_programs) as f64 / (host - before) as f64;
             let p99 = now.write_response_ns(0.99) as f64 / 1e6;
             panel.courses[0].add(wa, number::fixed(wa, 2));
             panel.courses[1].add(p99, number::fixed(p99, 2));
         }
-        let whole = if host > 0 { (host + copies) as f64 / host as f64 } else { 1.0 };
+        let whole = if host > 0 { programs as f64 / host as f64 } else { 1.0 };
         panel.figures = vec![
             ("write amplification so far", number::fixed(whole, 3)),
             ("host pages written", number::grouped(host)),

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::{Energy, Geometry, Kind, Rules, Timing};
+use crate::{Energy, Geometry, Kind, Rules, Timing, WriteBuffer};
 
 /// A device: geometry, rules, timing and, where a source gives it, energy.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,9 @@ pub struct Profile {
     /// Facts about a whole drive beyond its flash; absent for a chip.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub drive: Option<Drive>,
+    /// Its write buffer; absent where there is none. The simulator models it, a server has none.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub write_buffer: Option<WriteBuffer>,
 }
 
 /// How a commercial drive uses its flash. The blocks of its geometry are its superblocks.

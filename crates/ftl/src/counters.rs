@@ -5,6 +5,10 @@
 pub struct Counters {
     /// Pages written by the host.
     pub host_writes: u64,
+    /// Those of them that a write buffer took.
+    pub buffered: u64,
+    /// Pages that a write buffer passed on.
+    pub drained: u64,
     /// Pages read by the host that hold data.
     pub host_reads: u64,
     /// Pages trimmed that held data.
@@ -59,11 +63,25 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Pages of the host that were programmed for the first time: all that it wrote, unless a write buffer took them.
+    #[must_use]
+    pub const fn first_programs(&self) -> u64 {
+        self.host_writes - self.buffered + self.drained
+    }
+
+    /// Pages programmed: those of the host, copies, and pages of the map.
+    #[must_use]
+    pub const fn programs(&self) -> u64 {
+        self.first_programs() + self.copies + self.map_programs
+    }
+
     /// What was done after `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
             host_writes: self.host_writes - earlier.host_writes,
+            buffered: self.buffered - earlier.buffered,
+            drained: self.drained - earlier.drained,
             host_reads: self.host_reads - earlier.host_reads,
             trims: self.trims - earlier.trims,
             fills: self.fills - earlier.fills,
@@ -89,6 +107,41 @@ impl Counters {
             index_programs: self.index_programs - earlier.index_programs,
             map_programs: self.map_programs - earlier.map_programs,
             map_reads: self.map_reads - earlier.map_reads,
+        }
+    }
+}
+
+/// What a write buffer in front of a layer did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferCounters {
+    /// Pages that the host wrote to it.
+    pub writes: u64,
+    /// Those of them that replaced a page that it still held.
+    pub coalesced: u64,
+    /// Pages that it passed on because it was full.
+    pub evictions: u64,
+    /// Pages that it passed on because the host flushed.
+    pub flushed: u64,
+    /// Pages that it dropped because the host trimmed them.
+    pub trimmed: u64,
+    /// Reads that it answered.
+    pub read_hits: u64,
+    /// Pages that it holds now.
+    pub left: u64,
+}
+
+impl BufferCounters {
+    /// What was done after `earlier`; the pages left are those of now.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            writes: self.writes - earlier.writes,
+            coalesced: self.coalesced - earlier.coalesced,
+            evictions: self.evictions - earlier.evictions,
+            flushed: self.flushed - earlier.flushed,
+            trimmed: self.trimmed - earlier.trimmed,
+            read_hits: self.read_hits - earlier.read_hits,
+            left: self.left,
         }
     }
 }

@@ -11,7 +11,7 @@ use alloc::{string::String, vec::Vec};
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Ahead;
 
-use crate::{Counters, DeadDataCounters, EndOfLife, FtlError};
+use crate::{BufferCounters, Counters, DeadDataCounters, EndOfLife, FtlError};
 
 /// How far ahead the entry of a page that will be written is asked for, in pages.
 pub const AHEAD: usize = 24;
@@ -318,6 +318,11 @@ pub trait Inspect {
 
     /// What single pages of the host took, where that is bounded: where victims are cleaned in steps.
     fn page_work(&self) -> Option<PageWork> {
+        None
+    }
+
+    /// What a write buffer in front of the layer did, where there is one.
+    fn write_buffer(&self) -> Option<BufferCounters> {
         None
     }
 

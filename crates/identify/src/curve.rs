@@ -1,6 +1,6 @@
 //! Bytes programmed as a curve over bytes written by the host, and the distance between two curves.
 
-use thermocline_sim::History;
+use thermocline_sim::{History, history::Sample};
 
 /// Number of stretches of a run that are compared.
 pub const STRETCHES: usize = 20;
@@ -38,9 +38,11 @@ impl Curve {
     /// The curve of a simulation in which a page stands for this many bytes.
     #[must_use]
     pub fn simulated(history: &History, bytes: f64) -> Self {
-        let samples = history.samples.iter();
-        let point = |host: u64, copies: u64| (host as f64 * bytes, (host + copies) as f64 * bytes);
-        Self(samples.map(|sample| point(sample.host_writes, sample.copies)).collect())
+        let point = |sample: &Sample| {
+            let programs = sample.first_programs + sample.copies;
+            (sample.host_writes as f64 * bytes, programs as f64 * bytes)
+        };
+        Self(history.samples.iter().map(point).collect())
     }
 
     /// The mean of runs that differ only in their random numbers.

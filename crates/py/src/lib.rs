@@ -82,6 +82,7 @@ fn told(history: &History) -> Value {
     };
     json!({
         "host_writes": samples(|s| s.host_writes),
+        "first_programs": samples(|s| s.first_programs),
         "copies": samples(|s| s.copies),
         "victims": samples(|s| s.victims),
         "victims_valid": samples(|s| s.victims_valid),

@@ -157,7 +157,8 @@ fn over_time(ran: &[Ran<'_>], oracle: Option<&History>, run: &RunResult) -> Char
             .filter(|(a, b)| b.host_writes > a.host_writes)
             .map(|(a, b)| {
                 let host = (b.host_writes - a.host_writes) as f64;
-                let programs = host + (b.copies - a.copies) as f64;
+                let first = b.first_programs - a.first_programs;
+                let programs = (first + b.copies - a.copies) as f64;
                 Point::at(b.host_writes as f64 * scale, programs / host)
             })
             .collect()

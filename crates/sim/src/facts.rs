@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use thermocline_flash::{BlockId, Counts};
-use thermocline_ftl::{Counters, DeadDataCounters, PageWork};
+use thermocline_ftl::{BufferCounters, Counters, DeadDataCounters, PageWork};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -22,6 +22,7 @@ pub(crate) struct Snapshot {
     choices: Vec<(&'static str, u64)>,
     counts: Counts,
     dead_data: Option<DeadDataCounters>,
+    write_buffer: Option<BufferCounters>,
     erases: Vec<u32>,
 }
 
@@ -46,6 +47,8 @@ pub(crate) struct Facts<'a> {
     valid: Vec<u32>,
     /// Work per host page, where it is bounded.
     pub page_work: Option<PageWork>,
+    /// What the write buffer did, where there is one.
+    pub write_buffer: Option<BufferCounters>,
     /// RAM of the layer, if it was measured.
     pub memory_bytes: Option<u64>,
 }
@@ -57,6 +60,7 @@ impl Snapshot {
             choices: layer.inspect().choices(),
             counts: *layer.chip().counts(),
             dead_data: layer.dead_data(),
+            write_buffer: layer.inspect().write_buffer(),
             erases: layer.chip().erase_counts().to_vec(),
         }
     }
@@ -90,6 +94,11 @@ impl Snapshot {
             valid: (0..blocks).map(|block| layer.inspect().valid_pages(BlockId(block))).collect(),
             layer: did,
             page_work: layer.inspect().page_work(),
+            write_buffer: layer
+                .inspect()
+                .write_buffer()
+                .zip(self.write_buffer)
+                .map(|(now, then)| now.since(&then)),
             memory_bytes,
         }
     }
@@ -176,9 +185,17 @@ impl Facts<'_> {
 
     /// (host + copied + metadata page programs) / host page writes, as counted.
     pub(crate) fn programs_a_write(&self) -> Option<f64> {
-        let Counters { host_writes, copies, map_programs, .. } = self.layer;
-        let programs = host_writes + copies + map_programs;
-        (host_writes > 0).then(|| programs as f64 / host_writes as f64)
+        self.a_write(self.layer.programs())
+    }
+
+    /// Programs of new data / host page writes: 1 unless there is a write buffer.
+    pub(crate) fn first_programs_a_write(&self) -> Option<f64> {
+        self.a_write(self.layer.first_programs())
+    }
+
+    fn a_write(&self, programs: u64) -> Option<f64> {
+        let writes = self.layer.host_writes;
+        (writes > 0).then(|| programs as f64 / writes as f64)
     }
 
     /// Valid pages of a block.

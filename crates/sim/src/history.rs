@@ -37,6 +37,8 @@ pub struct History {
 pub struct Sample {
     /// Pages that the host wrote.
     pub host_writes: u64,
+    /// Those of them that were programmed: all, unless there is a write buffer.
+    pub first_programs: u64,
     /// Pages that the layer copied.
     pub copies: u64,
     /// Blocks cleaned.
@@ -88,7 +90,8 @@ impl Recorder {
     pub(crate) fn note(&mut self, counters: &Counters) {
         let did = counters.since(&self.start);
         let Counters { host_writes, copies, victims, victims_valid, .. } = did;
-        let now = Sample { host_writes, copies, victims, victims_valid };
+        let first_programs = did.first_programs();
+        let now = Sample { host_writes, first_programs, copies, victims, victims_valid };
         let (chosen, valid) =
             (victims - self.last.victims, victims_valid - self.last.victims_valid);
         if chosen > 0 {

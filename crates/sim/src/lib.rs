@@ -13,6 +13,7 @@ mod demand_paged;
 mod engine;
 mod error;
 mod facts;
+mod front;
 mod future;
 pub mod history;
 mod huge_pages;

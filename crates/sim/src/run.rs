@@ -13,6 +13,7 @@ use crate::{
     demand_paged,
     engine::{Driven, Engine, stopped},
     facts::Snapshot,
+    front::Front,
     future::{Shared, Span},
     history::{History, erase_curve},
     huge_pages::Meter,
@@ -98,8 +99,16 @@ impl LayerVisitor<CountingChip> for Runner<'_> {
 }
 
 impl Runner<'_> {
-    /// Fills the layer, runs it, and collects the result.
+    /// Runs the layer, behind what its device has in front of it.
     pub(crate) fn drive(self, layer: &mut dyn Driven) -> Result<Ran, SimError> {
+        match Front::of(layer, self.job, self.setup)? {
+            Some(mut front) => self.drive_this(&mut front),
+            None => self.drive_this(layer),
+        }
+    }
+
+    /// Fills the layer, runs it, and collects the result.
+    fn drive_this(self, layer: &mut dyn Driven) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
         let started = Instant::now();
         // The system backs tables when they are first written, so this is the last chance to

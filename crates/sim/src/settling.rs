@@ -121,8 +121,8 @@ impl Series {
     }
 
     fn point(&self, counters: &Counters) -> Point {
-        let Counters { host_writes, copies, map_programs, .. } = counters.since(&self.start);
-        Point { host: host_writes, programs: host_writes + copies + map_programs }
+        let did = counters.since(&self.start);
+        Point { host: did.host_writes, programs: did.programs() }
     }
 
     /// The last two stretches of the run; `None` if it is too short.

@@ -1,12 +1,13 @@
 //! The device, and its content before the run.
 
+use thermocline_flash::WriteBuffer;
 use thermocline_units::USUAL_OVER_PROVISIONING;
 
 use crate::{
     choices, group,
     values::{
         COUNT, DAILY_WRITES, DEVICE, FILL, FillArg, ONE_OR_MORE, PAGE_SIZE, READ_ONLY, ReadOnlyArg,
-        SAMPLE, SHARE, SIZE, TIME,
+        SAMPLE, SHARE, SIZE, TIME, WRITE_BUFFER,
     },
 };
 
@@ -59,6 +60,10 @@ group! {
         /// Filled pages that are read-only: a share of them, which workloads never write, or `unwritten`,
         /// those that the trace never writes [default: none].
         read_only: Option<ReadOnlyArg> = one("read-only", "SHARE|unwritten", READ_ONLY);
+        /// Buffer pages that the host writes in RAM of this size, such as 64MiB: writes of a page that it holds
+        /// coalesce. The page written longest ago leaves it first (lru:64MiB), or the page that came first
+        /// (fifo:64MiB); a flush empties it [default: the device's own, or none].
+        write_buffer: Option<Option<WriteBuffer>> = one("write-buffer", "SIZE|none", WRITE_BUFFER);
         /// Requests the device works on at once [default: with ‹clock device› one, otherwise all that
         /// have arrived].
         queue_depth: Option<u32> = one("queue-depth", "N", COUNT);

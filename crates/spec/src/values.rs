@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr};
 
+use thermocline_flash::{BufferOrder, WriteBuffer};
 use thermocline_policy::{
     ParamInfo, PolicyInfo, Ticks,
     bank::BankAssignment,
@@ -129,6 +130,22 @@ impl FromStr for FillArg {
         }
         share(text).map(Self::Share).map_err(|e| format!("{e}, or `{NONE}`"))
     }
+}
+
+/// Parses a write buffer: `64MiB`, `fifo:64MiB`, `none`.
+fn write_buffer(text: &str) -> Result<Option<WriteBuffer>, String> {
+    if text == NONE {
+        return Ok(None);
+    }
+    let orders = [BufferOrder::Lru, BufferOrder::Fifo];
+    let (order, bytes) = match text.split_once(':') {
+        Some((name, bytes)) => (orders.into_iter().find(|order| order.name() == name), bytes),
+        None => (Some(BufferOrder::Lru), text),
+    };
+    let buffer = order.zip(parse_size(bytes).ok().filter(|bytes| *bytes > 0));
+    buffer.map(|(order, bytes)| Some(WriteBuffer { order, bytes })).ok_or_else(|| {
+        format!("`{text}` is no write buffer; write it as 64MiB, lru:64MiB, fifo:64MiB or none")
+    })
 }
 
 /// Rewrites a list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`. Names that match a
@@ -283,6 +300,11 @@ codecs! {
     READ_ONLY: ReadOnlyArg = ReadOnlyArg::from_str, |pages| match pages {
         ReadOnlyArg::Unwritten => UNWRITTEN.into(),
         ReadOnlyArg::Share(share) => share.to_string(),
+    }, Values::Any;
+    WRITE_BUFFER: Option<WriteBuffer> = write_buffer, |buffer| match buffer {
+        None => NONE.into(),
+        Some(WriteBuffer { order: BufferOrder::Lru, bytes }) => format_size(*bytes),
+        Some(WriteBuffer { order, bytes }) => format!("{}:{}", order.name(), format_size(*bytes)),
     }, Values::Any;
     WORKLOAD: WorkloadSpec = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
         WorkloadSpec::to_string, Values::Any;

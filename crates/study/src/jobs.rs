@@ -91,7 +91,10 @@ fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
 /// follows from the traces.
 pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device, SimError> {
     let shape = &args.device.shape;
-    let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
+    let mut device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
+    if let Some(buffer) = args.device.write_buffer {
+        device.profile.write_buffer = buffer;
+    }
     match (args.mapping.sample, args.device.scale) {
         (Some(_), Some(_)) => {
             Err(usage("‹sample› and ‹scale› both make the device smaller; leave one out"))

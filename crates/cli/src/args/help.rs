@@ -29,6 +29,8 @@ Examples:
   One axis of a policy changed, another given parameters
     thermocline run --workload zipf:0.99 --policy 'cat(tau=84min)' \\
       --placement age-sort
+  Behind 4 MiB of RAM in which writes of a page coalesce
+    thermocline run --workload zipf:0.99 --write-buffer 4MiB
   From a pipe, only writes, result as JSON
     blkparse -i sda | thermocline run --trace - --ops write,trim --json
 

@@ -76,6 +76,7 @@ fn device(gib: u64) -> Device {
             },
             energy: None,
             drive: None,
+            write_buffer: None,
         },
         fixed_capacity: true,
         over_provisioning: None,

@@ -263,7 +263,12 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
                     self.layer.trim(lpn, self.host.now).map_err(|e| self.error(e))?;
                 }
             }
-            Op::Flush => self.host.flushes += 1,
+            Op::Flush => {
+                self.host.flushes += 1;
+                if self.host.buffers {
+                    self.layer.upkeep().settle(self.host.now).map_err(|e| self.error(e))?;
+                }
+            }
             Op::Write => {}
         }
         Ok(())

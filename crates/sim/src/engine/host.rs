@@ -50,6 +50,8 @@ pub(crate) struct Host<'a> {
     pub(super) last_gap_from: Option<u64>,
     pub(super) predictions: Predictions,
     pub(super) ignores_trims: bool,
+    /// Whether a flush of the host empties a write buffer.
+    pub(super) buffers: bool,
     pub(super) log: Option<&'a DelayLog>,
     pub(super) queue: Queue,
     /// Busy time of the chip at the start of the run.
@@ -103,6 +105,7 @@ impl<'a> Host<'a> {
             last_gap_from: None,
             predictions: Predictions::default(),
             ignores_trims: job.policy.build_dead_data()? == DeadData::None,
+            buffers: setup.plan.device.profile.write_buffer.is_some(),
             log: job.delays,
             queue: Queue::new(depth),
             started,

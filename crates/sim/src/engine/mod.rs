@@ -199,8 +199,7 @@ impl<'a> Engine<'a> {
     /// Page programs per page written since the statistics began.
     pub(crate) fn write_amplification(&self) -> Option<f64> {
         let did = self.layer.inspect().counters().since(&self.before);
-        let programs = did.host_writes + did.copies + did.map_programs;
-        (did.host_writes > 0).then(|| programs as f64 / did.host_writes as f64)
+        (did.host_writes > 0).then(|| did.programs() as f64 / did.host_writes as f64)
     }
 
     /// The measurements since the statistics began.

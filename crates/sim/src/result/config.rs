@@ -136,6 +136,12 @@ part! {
         /// Energy of the operations; absent where no source gives it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub energy: Option<Energy> => Look::HIDDEN,
+        /// Bytes of its write buffer; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub write_buffer_bytes: Option<u64> => Look::HIDDEN,
+        /// Which page leaves that first: `lru` or `fifo`; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub write_buffer_order: Option<&'static str> => Look::HIDDEN,
         /// Bytes that a drive programs beside each byte of a page (parity, metadata); absent for a chip.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub overhead: Option<f64> => Look::HIDDEN,
@@ -156,6 +162,8 @@ impl From<&Profile> for Device {
             erase_us: us(p.timing.erase()),
             endurance_source: endurance_source(p).map(str::to_owned),
             energy: p.energy,
+            write_buffer_bytes: p.write_buffer.map(|buffer| buffer.bytes),
+            write_buffer_order: p.write_buffer.map(|buffer| buffer.order.name()),
             overhead: p.drive.as_ref().map(|drive| drive.overhead),
         }
     }

@@ -3,6 +3,7 @@
 //! Each part is declared by `part!` (see [`metric`](crate::metric)). A new figure is a field there.
 //! Keys are added, never renamed, and their meaning does not change.
 
+mod buffer;
 mod cleaning;
 mod config;
 mod sample;
@@ -14,6 +15,7 @@ mod wear;
 
 use thermocline_flash::BlockId;
 
+pub use buffer::WriteBuffer;
 pub use cleaning::{Cleaning, DeadData, Map, Nftl, Predictions};
 pub use config::{Config, Device, Idle, Trigger};
 pub use sample::Sample;
@@ -72,6 +74,10 @@ part! {
             (facts.job.input.sampled() > 1).then(|| Sample::of(facts)) => Look::HIDDEN,
         /// How cleaning went.
         pub cleaning: Cleaning = Cleaning::of(facts) => Look::HIDDEN,
+        /// What the device's write buffer did; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub write_buffer: Option<WriteBuffer> =
+            facts.write_buffer.map(|did| WriteBuffer::of(facts, did)) => Look::HIDDEN,
         /// What a map on the chip cost; absent where the map is in RAM.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub map: Option<Map> = facts.job.map_cache.map(|_| Map::of(facts)) => Look::HIDDEN,

@@ -42,14 +42,14 @@ part! {
 
 /// The estimated write amplification of the whole device.
 pub(super) fn estimate(facts: &Facts<'_>) -> Option<f64> {
-    let programs = facts.programs_a_write()?;
+    let (programs, first) = (facts.programs_a_write()?, facts.first_programs_a_write()?);
     let of = facts.job.input.sampled();
     if of == 1 {
         return Some(programs);
     }
     let kept = f64::from(facts.pages());
     let more_copies = (FALL * (kept.sqrt().recip() - (kept * f64::from(of)).sqrt().recip())).exp();
-    Some(1.0 + (programs - 1.0) * more_copies)
+    Some(first + (programs - first) * more_copies)
 }
 
 /// By how much the whole device programs more than was counted; 1 without a sample.
@@ -59,8 +59,8 @@ pub(crate) fn more_programs(facts: &Facts<'_>) -> f64 {
 }
 
 fn interval(facts: &Facts<'_>, side: f64) -> Option<f64> {
-    let estimate = estimate(facts)?;
-    Some((estimate + side * (UNSURE_COPIES * (estimate - 1.0) + UNSURE_WRITES)).max(1.0))
+    let (estimate, first) = (estimate(facts)?, facts.first_programs_a_write()?);
+    Some((estimate + side * (UNSURE_COPIES * (estimate - first) + UNSURE_WRITES)).max(first))
 }
 
 fn share_of_writes(facts: &Facts<'_>) -> f64 {

@@ -88,6 +88,7 @@ fn device() -> Device {
             timing,
             energy: None,
             drive: None,
+            write_buffer: None,
         },
         fixed_capacity: true,
         over_provisioning: None,

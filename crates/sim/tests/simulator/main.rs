@@ -18,3 +18,4 @@ mod striping;
 mod update_interval;
 mod warm_up;
 mod watched;
+mod write_buffer;
