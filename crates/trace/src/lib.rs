@@ -5,6 +5,7 @@ use std::ops::DerefMut;
 mod contents;
 mod error;
 pub mod generate;
+pub mod lives;
 pub mod native;
 pub mod read;
 mod request;

@@ -3,6 +3,7 @@
 
 mod common;
 mod generate;
+mod lives;
 mod native;
 mod readers;
 mod readers_faults;
