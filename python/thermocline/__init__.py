@@ -17,27 +17,33 @@ if TYPE_CHECKING:
     from . import policy, results, trace
     from ._calls import compare, devices, policies, reproduce, run, settings, workloads
     from ._fleet import fleet
+    from ._lives import Lives, Predictability, lives, predictability
     from ._progress import ThermoclineWarning
+    from ._stream import Rows
     from ._sweep import sweep
     from ._tune import tune
+    from .learned import Learned
     from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
     from .results import Comparison, Fleet, History, Result, Sweep, Tuned
     from .trace import Trace
 
 __all__ = [
-    "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "NativePlacement", "NativeVictim",
-    "Placement", "Policy", "PolicyError", "Result", "Sweep", "Victim",
-    "ThermoclineError", "ThermoclineWarning", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet", "policies",
-    "policy", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
+    "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "Learned", "Lives", "NativePlacement",
+    "NativeVictim", "Placement", "Policy", "PolicyError", "Predictability", "Result", "Rows", "Sweep", "Victim",
+    "ThermoclineError", "ThermoclineWarning", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet",
+    "lives", "policies", "policy", "predictability", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
 ]
 
 # Modules are loaded when something of them is asked for: a worker or a script starts at once.
 _WHERE = {
     "_calls": ("compare", "devices", "policies", "reproduce", "run", "settings", "workloads"),
     "_fleet": ("fleet",),
+    "_lives": ("Lives", "Predictability", "lives", "predictability"),
     "_progress": ("ThermoclineWarning",),
+    "_stream": ("Rows",),
     "_sweep": ("sweep",),
     "_tune": ("tune",),
+    "learned": ("Learned",),
     "policy": ("NativePlacement", "NativeVictim", "Placement", "Policy", "Victim"),
     "results": ("Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"),
     "trace": ("Trace",),
@@ -47,7 +53,7 @@ _WHERE = {
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in ("policy", "results", "trace"):
+    if name in ("gym", "policy", "results", "trace"):
         return import_module(f".{name}", __name__)
     for module, names in _WHERE.items():
         if name in names:

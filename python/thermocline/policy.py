@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from .learned import Learned
+
 __all__ = [
     "SIGNATURES", "Device", "NativePlacement", "NativeVictim", "Placement", "Policy", "PolicyLike", "Victim",
 ]
@@ -378,12 +380,12 @@ class Policy:
 
     name: str
     victim: str | Victim | NativeVictim | None = None
-    placement: str | Placement | NativePlacement | None = None
+    placement: str | Placement | NativePlacement | Learned | None = None
     base: str | None = None
     """The policy whose other axes it has; by default a plain log."""
 
 
-PolicyLike = Union[str, Victim, Placement, NativeVictim, NativePlacement, Policy]
+PolicyLike = Union[str, Victim, Placement, NativeVictim, NativePlacement, "Learned", Policy]
 """A name, or a policy of your own."""
 
 

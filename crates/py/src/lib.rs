@@ -3,11 +3,18 @@
 
 #![allow(missing_docs, reason = "create_exception! and pymethods make items without")]
 
+mod asking;
 mod errors;
+mod fiber;
 mod fleet;
+mod gym;
+mod learned;
+mod lives;
 mod memory;
 mod policy;
 mod raw;
+mod requests;
+mod stream;
 mod sweep;
 mod table;
 mod tune;
@@ -235,6 +242,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sweep::Plan>()?;
     module.add_class::<fleet::Summing>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add_class::<lives::Foreteller>()?;
+    module.add_class::<gym::Devices>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::plan, module)?)?;
@@ -246,6 +256,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(requests::requests, module)?)?;
+    module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
+    module.add_function(wrap_pyfunction!(lives::split_at, module)?)?;
+    module.add_function(wrap_pyfunction!(lives::features, module)?)?;
     module.add_function(wrap_pyfunction!(generate, module)?)?;
     module.add_function(wrap_pyfunction!(listed, module)?)?;
     module.add_function(wrap_pyfunction!(options, module)?)?;

@@ -15,7 +15,7 @@ use arrow_array::{
     Array, ArrayRef, DurationMicrosecondArray, DurationMillisecondArray, DurationNanosecondArray,
     DurationSecondArray, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray, UInt64Array,
+    TimestampSecondArray, UInt8Array, UInt64Array,
 };
 use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
 use arrow_schema::{ArrowError, Field, Schema};
@@ -113,6 +113,28 @@ impl Whole {
             Self::Unsigned(array) => array.bind(py).clone().into_any(),
             Self::Signed(array) => array.bind(py).clone().into_any(),
         }
+    }
+}
+
+impl Arrays {
+    /// As a table with the same names.
+    fn copied(&self, py: Python<'_>) -> PyResult<Columns> {
+        let wrong = |what: &str| InputError::new_err(what.to_owned());
+        let whole = |array: &Whole| array.read(py, 0, usize::MAX).map_err(wrong);
+        let (offset, length) = (whole(&self.offset)?, whole(&self.length)?);
+        let time = self.time.as_ref().map_or_else(|| Ok(vec![0; offset.len()]), whole)?;
+        let op = match &self.op {
+            Some(op) => numbers(op.bind(py), 0, usize::MAX).map_err(wrong)?,
+            None => vec![code_of(Op::Write); offset.len()],
+        };
+        let columns: [(_, ArrayRef); 4] = [
+            ("time", Arc::new(UInt64Array::from(time))),
+            ("op", Arc::new(UInt8Array::from(op))),
+            ("offset", Arc::new(UInt64Array::from(offset))),
+            ("length", Arc::new(UInt64Array::from(length))),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).map_err(input)?;
+        Ok(Columns::Table(batch.schema(), vec![batch]))
     }
 }
 
@@ -268,6 +290,18 @@ impl Named {
     /// Of these.
     pub fn of(traces: HashMap<String, Py<Memory>>) -> Self {
         Self { traces, ..Self::default() }
+    }
+
+    /// Of these, copied where they are arrays: reading them needs no interpreter.
+    ///
+    /// # Errors
+    /// Arrays that do not fit together any more.
+    pub fn frozen(traces: HashMap<String, Py<Memory>>, py: Python<'_>) -> PyResult<Self> {
+        let frozen = |(name, memory): (String, Py<Memory>)| {
+            let Columns::Arrays(arrays) = &memory.get().0 else { return Ok((name, memory)) };
+            Ok((name, Py::new(py, Memory(arrays.copied(py)?))?))
+        };
+        Ok(Self::of(traces.into_iter().map(frozen).collect::<PyResult<_>>()?))
     }
 
     fn hashed(mut source: Reader) -> Result<String, SimError> {

@@ -33,7 +33,10 @@ use thermocline_policy::{
     placement,
 };
 
-use crate::raw::{self, ThreadState};
+use crate::{
+    learned::Learned,
+    raw::{self, ThreadState},
+};
 
 /// What a method of a policy raised, or what is wrong with what it returned.
 pub struct Raised {
@@ -133,6 +136,18 @@ impl Maker {
         stale: bool,
     ) -> Self {
         Self(Arc::new(Objects { name, make, streams, batch, stale }))
+    }
+
+    /// Of a function that is given features and ages of pages and returns their streams.
+    #[staticmethod]
+    fn of_model(
+        name: String,
+        predict: Py<PyAny>,
+        streams: u8,
+        batch: u32,
+        survivors: bool,
+    ) -> Self {
+        Self(Arc::new(Learned { name, predict, streams, batch, survivors }))
     }
 
     /// Of the address of a table of C; `kept` is kept with it.
@@ -385,7 +400,7 @@ fn copied<T: numpy::Element + Copy + TryInto<u8>>(
 }
 
 /// Takes the streams that a method returned: one for each page, or one for all.
-fn streams_of(returned: &Bound<'_, PyAny>, into: &mut [u8]) -> PyResult<()> {
+pub fn streams_of(returned: &Bound<'_, PyAny>, into: &mut [u8]) -> PyResult<()> {
     if copied::<u8>(returned, into) || copied::<i8>(returned, into) || copied::<i64>(returned, into)
     {
         return Ok(());
