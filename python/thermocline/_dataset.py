@@ -37,6 +37,7 @@ class Dataset:
         self._pa = pa
         fs: Any = importlib.import_module("pyarrow.fs")
         text = os.fspath(where)
+        self._folder: str
         self._system, self._folder = (
             fs.FileSystem.from_uri(text) if "://" in text else (fs.LocalFileSystem(), os.path.abspath(text))
         )

@@ -48,6 +48,7 @@ def fleet(
     that workers share: a volume that is in it is not computed again. A part that fails is in ``failures``, and does
     not stop the others.
     """
+    store = absolute(store) if store is not None else None
     places = Places(several(traces))
     given = _policy.Given(stored=store is not None)
     chosen = _policy.chosen(policies, given)
@@ -68,14 +69,13 @@ def _spread(
     places: Places,
     said: Words,
     policies: _policy.Parcel,
-    store: str | os.PathLike[str] | None,
+    folder: str | None,
     dataset: str | os.PathLike[str] | None,
     partitions: int | None,
     listener: Any,
 ) -> Fleet:
     """Runs the parts, a thread each."""
     said = (*(word for word in said if word[0] != "threads"), ("threads", "1"))
-    folder = absolute(store) if store is not None else None
     parts = list(_parts(places.names, said, partitions, _PARTS * pool.width, folder))
     ended = _Ended(len(parts), dataset)
 

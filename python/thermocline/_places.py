@@ -6,7 +6,6 @@ cache named by the SHA-256 of its bytes: $THERMOCLINE_CACHE, by default ~/.cache
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import importlib
 import json
@@ -64,7 +63,13 @@ def _alone(name: str) -> Generator[None]:
     folder = cache() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if os.name == "nt":
+            msvcrt: Any = importlib.import_module("msvcrt")
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

@@ -22,6 +22,7 @@ from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Union, cast
 
+from ._executors import adapted
 from ._native import FailedError
 
 Executors = Union[Executor, Callable[[], Executor], Any, None]
@@ -45,6 +46,7 @@ class Pool:
     """An executor: the caller's, one that the caller's function makes (again, where one broke), or a thread a core."""
 
     def __init__(self, executor: Executors, in_flight: int | None = None) -> None:
+        executor = adapted(executor)
         self.client: Any = next((one for one in (executor, getattr(executor, "_client", None)) if _is_dask(one)), None)
         """The client of Dask, if it is Dask's executor."""
         given = executor is None or isinstance(executor, Executor) or self.client is not None

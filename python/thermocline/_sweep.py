@@ -28,6 +28,10 @@ def several(traces: Any) -> list[Any]:
 
 def absolute(folder: str | os.PathLike[str]) -> str:
     """A folder as other processes know it."""
+    if "://" in str(folder):
+        raise _native.UsageError(
+            f"store={str(folder)!r} is an address; a store is a folder, which workers may share. dataset= takes addresses"
+        )
     return os.path.abspath(str(folder))
 
 
@@ -47,8 +51,9 @@ def sweep(
     Cells, digests and the folder ``store`` are those of ``thermocline sweep``: what is in the store is not computed
     again, whoever put it there, and each result is there as soon as it is known. By default a thread a core works.
 
-    ``executor`` is any executor of ``concurrent.futures`` (Dask: ``client.get_executor()``), or a function that
-    makes one, which is called again when a process pool breaks. At most ``in_flight`` cells are submitted at a time
+    ``executor`` is any executor of ``concurrent.futures`` (Dask: ``client.get_executor()``), a pool of
+    ``multiprocessing``, ``joblib.Parallel(n_jobs=...)``, Ray's module, an executor of submitit, or a function that makes an
+    executor, which is called again when a process pool breaks. At most ``in_flight`` cells are submitted at a time
     (by default four a worker, 64 at least), so neither the caller nor a scheduler holds the whole grid. A worker that
     reaches the store keeps its results there itself; others send them. A cell that fails has its error and does not
     stop the others. Cells of workers that died run again, twice at most; so do cells that a scheduler forgot.
