@@ -59,6 +59,7 @@ fn keys_are_listed_with_units_and_found_by_words() {
     };
     assert_eq!(unit("write_amplification"), "");
     assert_eq!(unit("response_us.write.p99"), "µs");
+    assert_eq!(unit("response_us.write.count"), "");
     assert_eq!(unit("lifetime.tbw_bytes"), "bytes");
     assert_eq!(unit("config.over_provisioning"), "");
     assert_eq!(unit("lifetime.years"), "years");

@@ -228,7 +228,8 @@ impl Metric {
             let last = part.rsplit('_').next().unwrap_or(part);
             SUFFIXES.iter().find(|(suffix, _)| *suffix == last).map(|(_, unit)| *unit)
         };
-        let by_key = self.key.rsplit('.').find_map(of);
+        let is_number_of_samples = self.key.ends_with(".count");
+        let by_key = self.key.rsplit('.').find_map(of).filter(|_| !is_number_of_samples);
         match (self.kind, self.look.format) {
             (Kind::Text | Kind::Flag | Kind::Json, _) => "",
             (_, Format::Percent | Format::Excess) => "share",
