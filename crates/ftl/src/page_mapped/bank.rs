@@ -142,15 +142,21 @@ impl Bank {
         (self.open.len() - 1) as u8
     }
 
+    /// Free pages, and streams that have an open block.
+    #[inline(always)]
+    pub(super) fn free_and_open(&self) -> (u64, u64) {
+        let (mut room, mut open) = (0, 0);
+        for stream in &self.open {
+            room += u64::from(stream.room());
+            open += u64::from(stream.block() != BlockId::NONE);
+        }
+        (self.free.len() as u64 * u64::from(self.shape.pages()) + room, open)
+    }
+
     /// Free pages: those of free blocks and the room left in open ones.
     pub(super) fn free_pages(&self) -> u64 {
         let room: u64 = self.open.iter().map(|open| u64::from(open.room())).sum();
         self.free.len() as u64 * u64::from(self.shape.pages()) + room
-    }
-
-    /// Streams that have an open block.
-    pub(super) fn open_streams(&self) -> u64 {
-        self.open.iter().filter(|open| open.block() != BlockId::NONE).count() as u64
     }
 
     /// The stream of the placement's with the most room in its open block, if one has any.
@@ -375,9 +381,14 @@ impl Bank {
 
     /// The table learns of the survivors of `victim` that a stream's open block took. Where the placement does not know
     /// when the host wrote them, they count as old as `victim`.
+    #[inline]
     pub(super) fn count_copied(&mut self, stream: usize, victim: BlockId, now: u64) {
         let open = &mut self.open[stream];
-        let (copied, youngest) = (open.count(), open.take_youngest());
+        let copied = open.count();
+        if copied == 0 {
+            return;
+        }
+        let youngest = open.take_youngest();
         let youngest = youngest.unwrap_or_else(|| self.blocks.stamp(victim));
         self.blocks.copied(open.block(), copied, youngest, now);
     }
@@ -402,10 +413,12 @@ impl Bank {
     }
 
     /// So many pages of a victim were moved, of them so many hot ones; it is cleaned in steps.
+    #[inline(always)]
     pub(super) fn moved_out(&mut self, victim: BlockId, pages: u32, hot: u32, now: u64) {
-        let valid = self.blocks.block(victim).valid;
-        let hot = self.blocks.hot(victim).map_or(0, |before| before - hot);
-        self.recount(victim, valid - pages, hot, now);
+        if hot > 0 {
+            self.blocks.warm(victim, -(hot as i32));
+        }
+        self.blocks.moved_out(victim, pages, now);
     }
 
     // How blocks leave the index and come back.

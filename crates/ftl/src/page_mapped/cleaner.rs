@@ -15,25 +15,24 @@ use thermocline_policy::{
 
 use super::{
     erasing::erase,
-    partial::{Partial, To},
+    partial::Partial,
     parts::Parts,
     retire::{keep, mark_retired, recount},
     survivors::{Sorter, Source, Streams, Survivors, move_survivors},
     swap::swap_with_least_erased,
-    worded::Worded,
 };
 use crate::FtlError;
 
 /// The victims being cleaned together, and their survivors.
 pub(super) struct Cleaner {
     /// Survivors, where they stand in line to be moved, and their words, where the placement has any kept.
-    survivors: Vec<Lpn>,
-    words: Vec<u64>,
-    sorter: Sorter,
+    pub(super) survivors: Vec<Lpn>,
+    pub(super) words: Vec<u64>,
+    pub(super) sorter: Sorter,
     /// Victims that are withdrawn and not erased yet; beside the first, all of a cleaning.
     batch: Vec<BlockId>,
     /// The victim of each bank that is cleaned in steps; no banks where none is.
-    partial: Vec<Partial>,
+    pub(super) partial: Vec<Partial>,
 }
 
 impl Cleaner {
@@ -54,8 +53,15 @@ impl Cleaner {
     }
 
     /// The victim of a bank that is cleaned in steps.
+    #[inline(always)]
     pub(super) fn partial(&self, bank: usize) -> Option<&Partial> {
         self.partial.get(bank).filter(|partial| partial.is_some())
+    }
+
+    /// Pages that the host may write to a bank until one pays.
+    #[inline(always)]
+    pub(super) fn unpaid(&self, bank: usize) -> u32 {
+        self.partial.get(bank).map_or(1, Partial::unpaid)
     }
 
     /// Cleans one block, or a batch, or what is left of a victim; false if no block is worth it.
@@ -82,153 +88,6 @@ impl Cleaner {
         parts.counters.cleaning_runs += u64::from(!core::mem::replace(cleaned, true));
         let done = self.clean_block(parts, bank, victim, Some(least), now);
         gave(parts, done)
-    }
-
-    /// Chooses a victim that is to be cleaned in steps; false if no block is worth it.
-    pub(super) fn begin_steps<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-        bank: usize,
-        now: u64,
-    ) -> Result<bool, FtlError> {
-        let least = least_garbage(parts, bank);
-        let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
-        parts.banks[bank].answered(true);
-        parts.counters.cleaning_runs += 1;
-        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
-        let lost = parts.counters.pages_lost;
-        let streams = self.list(parts, bank, victim, None, now);
-        if parts.counters.pages_lost != lost {
-            // What is held back must not be met again.
-            let from = Source { bank, victim, now };
-            let moved = self.move_listed(parts, from, streams);
-            let done = self.emptied(parts, from, moved, lost);
-            return gave(parts, done);
-        }
-        let lpns = &self.survivors;
-        parts.counters.copies -= lpns.len() as u64;
-        for (&lpn, &word) in lpns.iter().zip(&self.words) {
-            parts.set_word(lpn, word);
-        }
-        let to = match streams {
-            Streams::One(stream) => To::One(stream),
-            Streams::Each if self.sorter.at_once() => To::Known,
-            Streams::Each => To::Ask,
-        };
-        let partial = &mut self.partial[bank];
-        partial.begin(victim, to);
-        if to == To::Known {
-            let pages =
-                lpns.iter().map(|&lpn| parts.tables.shape().page_of(parts.tables.entry(lpn)));
-            partial.know(pages.zip(self.sorter.streams().iter().copied()));
-        }
-        parts.banks[bank].begin_emptying(victim);
-        Ok(true)
-    }
-
-    /// Moves up to `most` survivors of the victim of a bank that is cleaned in steps.
-    pub(super) fn step<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-        bank: usize,
-        most: u32,
-        now: u64,
-    ) -> Result<(), FtlError> {
-        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
-        let lost = parts.counters.pages_lost;
-        let (from, streams) = self.gather(parts, bank, most, now);
-        let hot = match parts.placement.hot_pages() {
-            Some(pages) => self.survivors.iter().filter(|lpn| pages.is_hot(**lpn)).count() as u32,
-            None => 0,
-        };
-        let count = self.survivors.len() as u32;
-        let moved = self.move_listed(parts, from, streams);
-        if moved.is_ok() && parts.counters.pages_lost == lost {
-            self.partial[bank].moved_more(count);
-            parts.banks[bank].moved_out(from.victim, count, hot, now);
-            return Ok(());
-        }
-        parts.failures.happened();
-        recount(parts, bank, from.victim, now);
-        if moved.is_ok() {
-            // What cannot be read is left when the rest is elsewhere.
-            return self.finish(parts, bank, now);
-        }
-        self.partial[bank].end();
-        parts.banks[bank].reenter(&mut parts.placement, from.victim);
-        moved
-    }
-
-    /// Moves what is left of the victim of a bank that is cleaned in steps, and erases it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn finish<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-        bank: usize,
-        now: u64,
-    ) -> Result<(), FtlError> {
-        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
-        let lost = parts.counters.pages_lost;
-        self.partial[bank].rewind();
-        let (from, streams) = self.gather(parts, bank, u32::MAX, now);
-        self.partial[bank].end();
-        let moved = self.move_listed(parts, from, streams);
-        self.emptied(parts, from, moved, lost)
-    }
-
-    /// Lists the next survivors of the victim of a bank that is cleaned in steps, `most` of them.
-    fn gather<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-        bank: usize,
-        most: u32,
-        now: u64,
-    ) -> (Source, Streams) {
-        self.survivors.clear();
-        self.words.clear();
-        let (partial, kept) = (&mut self.partial[bank], parts.placement.kept());
-        let most = most.min(parts.banks[bank].block(partial.block()).valid) as usize;
-        self.sorter.clear(partial.to() == To::Known);
-        let mut next = partial.next();
-        for _ in 0..2 {
-            for (page, lpn) in parts.tables.survivors_from(partial.block(), next) {
-                if self.survivors.len() == most {
-                    break;
-                }
-                next = page + 1;
-                self.survivors.push(lpn);
-                self.sorter.assigned(partial.stream(page));
-                if kept.is_any() {
-                    self.words.push(parts.tables.word(kept, lpn));
-                }
-            }
-            if !self.survivors.is_empty() {
-                break;
-            }
-            // Pages behind were marked when they were passed, and are current again.
-            next = 0;
-        }
-        partial.go_to(next);
-        parts.counters.copies += self.survivors.len() as u64;
-        let streams = match partial.to() {
-            To::One(stream) => Streams::One(stream),
-            To::Known | To::Ask => Streams::Each,
-        };
-        (Source { bank, victim: partial.block(), now }, streams)
-    }
-
-    /// Erases the victim of a bank that was cleaned in steps, all of whose survivors are elsewhere.
-    pub(super) fn end_steps<C: Chip, P: Placement>(
-        &mut self,
-        parts: &mut Parts<C, P>,
-        bank: usize,
-        now: u64,
-    ) -> Result<(), FtlError> {
-        let victim = self.partial[bank].block();
-        self.partial[bank].end();
-        self.withdraw(parts, victim);
-        self.erase_withdrawn(parts, now)
     }
 
     /// Cleans the block with the least valid pages, whatever the victim policy chooses: its choice does
@@ -281,7 +140,7 @@ impl Cleaner {
     /// Lists the survivors of a victim, and those of others that have `least` garbage where a batch is sorted; where
     /// they go.
     #[inline(never)]
-    fn list<C: Chip, P: Placement>(
+    pub(super) fn list<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         bank: usize,
@@ -307,7 +166,7 @@ impl Cleaner {
 
     /// Moves the survivors that are listed.
     #[inline(never)]
-    fn move_listed<C: Chip, P: Placement>(
+    pub(super) fn move_listed<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         from: Source,
@@ -319,7 +178,7 @@ impl Cleaner {
 
     /// Survivors were moved: erases their victims.
     #[inline(always)]
-    fn emptied<C: Chip, P: Placement>(
+    pub(super) fn emptied<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
         from: Source,
@@ -520,13 +379,16 @@ fn withhold<C: Chip, P>(
 }
 
 /// The least garbage that makes a block of a bank worth cleaning now.
-fn least_garbage<C, P>(parts: &Parts<C, P>, bank: usize) -> u32 {
+pub(super) fn least_garbage<C, P>(parts: &Parts<C, P>, bank: usize) -> u32 {
     let (config, free) = (&parts.config, parts.banks[bank].free_blocks() as u32);
     config.trigger.least_garbage(&config.watermarks, free, parts.tables.shape().pages())
 }
 
 /// Whether cleaning gave anything.
-fn gave<C, P>(parts: &Parts<C, P>, done: Result<(), FtlError>) -> Result<bool, FtlError> {
+pub(super) fn gave<C, P>(
+    parts: &Parts<C, P>,
+    done: Result<(), FtlError>,
+) -> Result<bool, FtlError> {
     match done {
         // Programs failed until even the reserve was gone, or too many blocks were.
         Err(FtlError::NoSpace | FtlError::ReadOnly) if parts.failures.any() => Ok(false),
@@ -536,7 +398,7 @@ fn gave<C, P>(parts: &Parts<C, P>, done: Result<(), FtlError>) -> Result<bool, F
 
 /// The victim policy's choice, if it has that much garbage and its survivors would find room
 /// after `pages` others.
-fn choose<C>(
+pub(super) fn choose<C>(
     parts: &mut Parts<C>,
     bank: usize,
     garbage: u32,

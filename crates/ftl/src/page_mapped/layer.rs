@@ -227,7 +227,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.parts.banks[bank].watch(lpn);
         self.before_change(now)?;
         if self.is_paced() {
-            return self.pace(bank, now);
+            return self.pace(bank, 1, now);
         }
         if self.parts.config.trigger == Trigger::Eager {
             self.clean_eagerly(bank, now)?;

@@ -9,7 +9,7 @@
 //! * [`bank`], [`banks`]: the table of blocks, free lists, open blocks, victims; what a bank can hold;
 //! * [`failures`]: what the chip's failures left to be done, and whether the layer takes writes;
 //! * [`synced_free`]: which free blocks may be opened, where power may be lost;
-//! * [`cleaner`]: the victims being cleaned; [`partial`]: one that is cleaned in steps.
+//! * [`cleaner`]: the victims being cleaned; [`steps`], [`partial`]: one that is cleaned in steps.
 //!
 //! [`parts`] puts them side by side, with the [journal](crate::journal) that a layer on a chip with data keeps, for the
 //! operations, which are functions over it. No file imports one
@@ -23,6 +23,7 @@
 //!       room
 //!         scrub
 //!           core
+//!           steps
 //!           cleaner
 //!             partial, survivors, swap
 //!               opening, erasing
@@ -58,6 +59,7 @@ mod retire;
 mod room;
 mod scrub;
 mod secure;
+mod steps;
 mod survivors;
 mod swap;
 mod synced_free;

@@ -10,25 +10,34 @@
 //! ```
 //!
 //! A victim of which `v` pages are valid and `g` are not gives `g` pages for `v` copies, so a page of the host pays `v / g`
-//! copies. As pages die in a victim its share rises by itself, and less is owed. Consequence. The level is that of a
-//! layer that cleans when it must: whenever an open block is full a free one is there.
+//! copies. As pages die in a victim its share rises by itself, and less is owed. Consequence. Whenever an open block is
+//! full a free one is there.
+//!
+//! *The level* is the pages of the reserve and the `g` pages that the victim gives. Survivors that were moved exist twice
+//! until their block is erased. The reserve lends the room for them, as it does to a layer that cleans whole victims, and
+//! gets it back with the block. A higher level would leave less spare space, and a small chip has little.
+//!
+//! *Lots.* Where a page owes few copies, one pays for several: as many copies as take about as long as an erase, for which
+//! one page waits anyway. Which page pays next is known in advance, so those before it are written in a run. The one that
+//! fills the open block pays as well, for the next one needs a block.
 //!
 //! *Streams.* Each has an open block with some room, and all may become full at about the same time. The level has
-//! half a block for each but one, which is what their rooms are in the mean. While the free pages are more than the
+//! half a block for each but one, which is what their rooms are in the mean, and a whole one at least. While the free pages are more than the
 //! reserve has, a stream gets a free block although the reserve is not all in blocks: survivors find the rest in open
 //! ones. Where no block is free a page of the host goes to another stream's open block, as survivors do.
 
 use thermocline_flash::Chip;
-use thermocline_policy::{
-    placement::Placement,
-    trigger::{Pacing, Trigger, Watermarks},
-};
+use thermocline_policy::{placement::Placement, trigger::Trigger};
 
-use super::{banks::Banks, config::Config, core::PageMapped, parts::Parts};
+use super::{
+    core::PageMapped,
+    parts::Parts,
+    steps::{MOST_RAISED, copies_for, lot, most_copies},
+};
 use crate::FtlError;
 
-/// The most pages that one turn raises the level by, where it has fallen behind.
-const MOST_RAISED: u64 = 2;
+/// The most pages that the host writes before one pays.
+const MOST_UNPAID: u64 = 16;
 
 /// What pages of the host waited for.
 #[derive(Clone, Copy, Debug)]
@@ -77,22 +86,37 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.is_paced
     }
 
-    /// Wins back what a page of the host took.
+    /// The host wrote so many pages to a bank, no more than it may until one pays: the last of them pays for all, if it
+    /// is the turn of one, or if the block that all pages go to is full.
+    #[inline(always)]
+    pub(super) fn pace(&mut self, bank: usize, pages: u32, now: u64) -> Result<(), FtlError> {
+        let left = self.cleaner.unpaid(bank) - pages;
+        let is_full = |stream: u8| self.parts.banks[bank].open(usize::from(stream)).is_full();
+        if left > 0 && !self.parts.placement.host_stream().is_some_and(is_full) {
+            self.cleaner.partial[bank].set_unpaid(left);
+            self.worst.next();
+            return Ok(());
+        }
+        self.take_turn(bank, now)
+    }
+
     #[inline(never)]
-    pub(super) fn pace(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+    fn take_turn(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
         let before = self.own_operations();
         let done = self.raise(bank, now);
-        self.worst.add(self.own_operations().saturating_sub(before));
+        self.worst.add(self.own_operations() - before);
         self.worst.next();
         done
     }
 
     /// Raises a bank to its level, as far as one page of the host pays for.
+    #[inline(always)]
     fn raise(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
-        self.pay(bank, now)?;
+        let (left, unpaid) = self.pay(bank, now)?;
+        self.cleaner.partial[bank].set_unpaid(unpaid);
         let (parts, partial) = (&mut self.parts, self.cleaner.partial(bank));
         // What is lent to survivors is not the host's, however short the steps are.
-        let own = |moved: u32| parts.banks[bank].free_pages() + u64::from(moved);
+        let own = |moved: u32| left + u64::from(moved);
         let is_short =
             partial.is_some_and(|partial| own(partial.moved()) <= parts.banks.reserve_pages());
         if is_short && !parts.failures.is_frozen() {
@@ -101,57 +125,72 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Moves survivors towards the level, and erases at most one block.
-    fn pay(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+    /// Moves survivors towards the level, or erases their block. Returns the free pages that are left, and how many the
+    /// host may write until one pays again.
+    #[inline(always)]
+    fn pay(&mut self, bank: usize, now: u64) -> Result<(u64, u32), FtlError> {
         let parts = &mut self.parts;
-        let pages = u64::from(parts.tables.shape().pages());
-        let Watermarks { low, .. } = parts.config.watermarks;
-        let level = {
-            let others = parts.banks[bank].open_streams().saturating_sub(1);
-            u64::from(low) * pages + others * pages / 2
-        };
-        let mut goal = None;
-        let (mut copies, mut has_erased) = (most_copies(&parts.banks, &parts.config, bank), false);
-        while !parts.failures.is_frozen() {
+        let pages = u64::from(parts.banks.pages());
+        let low = u64::from(parts.config.watermarks.low);
+        let (lot, most_unpaid) = (lot(pages), MOST_UNPAID.min(pages / 4));
+        let at_most = |unpaid: u64| unpaid.min(most_unpaid) as u32;
+        // One page waits for an erase or for copies, unless many are owed.
+        let mut has_erased = self.worst.now > 0;
+        loop {
             let home = &parts.banks[bank];
-            let free = home.free_pages();
+            let (free, open) = home.free_and_open();
+            if parts.failures.is_frozen() {
+                return Ok((free, 1));
+            }
+            let others = open.saturating_sub(1) * pages / 2;
+            let others = if others == 0 { 0 } else { others.max(pages) };
+            let level = |gain: u64, unpaid: u32| {
+                low.saturating_sub(1) * pages + (gain + u64::from(unpaid)).min(pages) + others
+            };
+            let least = level(self.cleaner.partial[bank].gain(), 1);
+            if has_erased && free + most_unpaid >= least {
+                return Ok((free, 1));
+            }
             let Some(partial) = self.cleaner.partial(bank) else {
-                let goal = *goal.get_or_insert(level.min(free + MOST_RAISED));
-                if free >= goal || !self.cleaner.begin_steps(parts, bank, now)? {
-                    return Ok(());
+                if free >= least || !self.cleaner.begin_steps(parts, bank, now)? {
+                    return Ok((free, at_most(free.saturating_sub(least))));
                 }
                 continue;
             };
             let (moved, valid) =
                 (u64::from(partial.moved()), u64::from(home.block(partial.block()).valid));
-            let cost = moved + valid;
-            let reached = free + (pages * moved).checked_div(cost).unwrap_or(pages);
-            let goal = *goal.get_or_insert(level.min(reached + MOST_RAISED));
             if valid == 0 {
-                // The next page pays for another erase.
                 if has_erased {
-                    return Ok(());
+                    return Ok((free, 1));
                 }
                 has_erased = true;
                 self.cleaner.end_steps(parts, bank, now)?;
                 continue;
             }
-            if reached >= goal || copies == 0 {
-                return Ok(());
-            }
+            // In shares of a page: the free ones, and that of the victim which is free in advance.
+            let cost = moved + valid;
             let gain = pages.saturating_sub(cost).max(1);
-            let owed = ((goal - reached) * cost).div_ceil(gain).min(valid).min(copies);
+            let unpaid = at_most(lot * gain / cost).max(1);
+            let (reached, wanted) = (free * cost + pages * moved, level(gain, unpaid) * cost);
+            if reached >= wanted {
+                return Ok((free, at_most((reached - wanted) / cost)));
+            }
+            let most = partial.most().min(catch_up(cost, gain).max(lot));
+            let owed = (wanted - reached).div_ceil(gain).min(valid).min(most);
             self.cleaner.step(parts, bank, owed as u32, now)?;
-            copies -= owed;
+            let has_caught_up = owed < valid && owed < most;
+            let unpaid = if has_caught_up { unpaid } else { 1 };
+            return Ok((free - owed, unpaid));
         }
-        Ok(())
     }
 
     /// Free blocks that there must be for the host to get one: the low watermark, or any, where steps keep the
     /// reserve in pages. What of it is in open blocks the survivors of a victim find there.
     pub(super) fn least_free(&self, bank: usize) -> u32 {
         let (parts, low) = (&self.parts, self.parts.config.watermarks.low);
-        let keeps_reserve = || parts.banks[bank].free_pages() > parts.banks.reserve_pages();
+        // What was moved of a victim comes back with it.
+        let lent = self.cleaner.partial(bank).map_or(0, |partial| u64::from(partial.moved()));
+        let keeps_reserve = || parts.banks[bank].free_pages() + lent > parts.banks.reserve_pages();
         if self.is_paced() && !parts.failures.any() && keeps_reserve() { 1 } else { low }
     }
 
@@ -185,18 +224,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// The most copies after one page of the host.
-fn most_copies(banks: &Banks, config: &Config, bank: usize) -> u64 {
-    match config.pacing {
-        Pacing::Most(most) => most.into(),
-        Pacing::Off | Pacing::Paced => copies_for(banks, config, bank, MOST_RAISED),
-    }
-}
-
-/// Copies that raise the level by that of so many pages, with victims as full as the full blocks of a device full of
-/// data are in the mean: the copies of a second victim may follow those of a first.
-fn copies_for(banks: &Banks, config: &Config, bank: usize, raised: u64) -> u64 {
-    let open = banks.open();
-    let valid = banks.mean_valid(bank, config.watermarks.low + open + open.div_ceil(2));
-    (raised * u64::from(valid)).div_ceil(u64::from(banks.pages() - valid)) + 1
+/// The most copies of a page, where a victim takes so many and gives so many pages: what each owes beside the one that
+/// waits for the erase, and a quarter more, so that what was left is made up for.
+fn catch_up(cost: u64, gain: u64) -> u64 {
+    let twice = (MOST_RAISED * cost).div_ceil(gain);
+    if gain > 1 { (5 * cost).div_ceil(4 * (gain - 1)).min(twice) } else { twice }
 }

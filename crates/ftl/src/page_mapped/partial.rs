@@ -3,9 +3,9 @@
 //! It is full, and in no index. What the host writes, trims or has marked in it meanwhile is not moved. Nothing on the
 //! chip tells it from another full block: after a loss of power it is one, with fewer survivors.
 
-use alloc::{boxed::Box, vec};
+use alloc::vec::Vec;
 
-use thermocline_flash::BlockId;
+use thermocline_flash::{BlockId, Lpn};
 
 /// Where survivors of a victim go; the placement was asked when it was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,68 +22,146 @@ pub(super) enum To {
 pub(super) struct Partial {
     block: BlockId,
     to: To,
-    /// The page at which the next step begins to look.
-    next: u32,
+    /// The most copies after one page of the host.
+    most: u64,
+    /// Pages that the host may write until one pays.
+    unpaid: u32,
+    /// The pages that were current in it when they were listed, in physical order; and the stream of each, if it is known.
+    listed: Vec<Lpn>,
+    streams: Vec<u8>,
+    /// Those of the list that were passed.
+    passed: usize,
     /// Survivors moved so far.
     moved: u32,
-    /// The stream of each page, where it is known.
-    streams: Box<[u8]>,
+    /// Pages that the last victim gave, or gives.
+    gain: u32,
 }
 
 impl Partial {
     pub(super) fn none(pages: u32) -> Self {
-        let streams = vec![0; pages as usize].into_boxed_slice();
-        Self { block: BlockId::NONE, to: To::Ask, next: 0, moved: 0, streams }
+        Self {
+            block: BlockId::NONE,
+            to: To::Ask,
+            most: 0,
+            unpaid: 1,
+            listed: Vec::with_capacity(pages as usize),
+            streams: Vec::with_capacity(pages as usize),
+            passed: 0,
+            moved: 0,
+            gain: pages,
+        }
     }
 
+    #[inline(always)]
     pub(super) fn is_some(&self) -> bool {
         self.block != BlockId::NONE
     }
 
+    #[inline(always)]
     pub(super) const fn block(&self) -> BlockId {
         self.block
     }
 
+    #[inline(always)]
     pub(super) const fn to(&self) -> To {
         self.to
     }
 
-    pub(super) const fn next(&self) -> u32 {
-        self.next
+    #[inline(always)]
+    pub(super) const fn most(&self) -> u64 {
+        self.most
     }
 
+    /// At least 1.
+    #[inline(always)]
+    pub(super) const fn unpaid(&self) -> u32 {
+        self.unpaid
+    }
+
+    /// The next page to pay is the one after so many less one.
+    #[inline(always)]
+    pub(super) fn set_unpaid(&mut self, pages: u32) {
+        self.unpaid = pages.max(1);
+    }
+
+    #[inline(always)]
     pub(super) const fn moved(&self) -> u32 {
         self.moved
     }
 
-    /// The stream of a page, where it is known.
-    pub(super) fn stream(&self, page: u32) -> u8 {
-        self.streams[page as usize]
-    }
-
-    /// A block is the victim from now on.
-    pub(super) fn begin(&mut self, block: BlockId, to: To) {
-        (self.block, self.to, self.next, self.moved) = (block, to, 0, 0);
-    }
-
-    /// The streams of survivors are known.
-    pub(super) fn know(&mut self, streams: impl Iterator<Item = (u32, u8)>) {
-        for (page, stream) in streams {
-            self.streams[page as usize] = stream;
+    /// A block is the victim from now on: its survivors, and the stream of each, which counts only if it is known.
+    pub(super) fn begin(
+        &mut self,
+        block: BlockId,
+        pages: u32,
+        to: To,
+        most: u64,
+        survivors: (&[Lpn], &[u8]),
+    ) {
+        (self.block, self.to, self.most, self.moved, self.passed) = (block, to, most, 0, 0);
+        let (lpns, streams) = survivors;
+        self.gain = pages - lpns.len() as u32;
+        self.listed.clear();
+        self.listed.extend_from_slice(lpns);
+        self.streams.clear();
+        if to == To::Known {
+            self.streams.extend_from_slice(streams);
         }
     }
 
-    /// The next step begins to look at that page.
-    pub(super) const fn go_to(&mut self, page: u32) {
-        self.next = page;
+    /// The next pages of the list, as many as there are up to a number.
+    #[inline(always)]
+    pub(super) fn coming(&self, pages: usize) -> &[Lpn] {
+        let rest = &self.listed[self.passed..];
+        &rest[..pages.min(rest.len())]
     }
 
-    /// The next step begins to look at the first page.
-    pub(super) const fn rewind(&mut self) {
-        self.next = 0;
+    /// The streams of the next pages of the list.
+    #[inline(always)]
+    pub(super) fn coming_streams(&self) -> &[u8] {
+        self.streams.get(self.passed..).unwrap_or(&[])
+    }
+
+    /// So many pages of the list are passed.
+    #[inline(always)]
+    pub(super) const fn pass(&mut self, pages: usize) {
+        self.passed += pages;
+    }
+
+    /// Leaves on the list what is still to be passed and is current.
+    pub(super) fn retain(&mut self, is_current: impl Fn(Lpn) -> bool) {
+        let mut kept = 0;
+        for at in self.passed..self.listed.len() {
+            self.listed[kept] = self.listed[at];
+            if let Some(&stream) = self.streams.get(at) {
+                self.streams[kept] = stream;
+            }
+            kept += usize::from(is_current(self.listed[kept]));
+        }
+        self.passed = 0;
+        self.listed.truncate(kept);
+        self.streams.truncate(kept);
+    }
+
+    /// Lists the survivors anew. One that was not listed before goes to the victim's own stream.
+    pub(super) fn list_again(&mut self, survivors: impl Iterator<Item = Lpn>, own: u8) {
+        let listed: Vec<Lpn> = survivors.collect();
+        if self.to == To::Known {
+            let known = |lpn| self.listed.iter().position(|&before| before == lpn);
+            let stream = |lpn| known(lpn).and_then(|at| self.streams.get(at)).copied();
+            self.streams = listed.iter().map(|&lpn| stream(lpn).unwrap_or(own)).collect();
+        }
+        (self.listed, self.passed) = (listed, 0);
+    }
+
+    /// Pages that the last victim gave, or gives.
+    #[inline(always)]
+    pub(super) fn gain(&self) -> u64 {
+        self.gain.into()
     }
 
     /// So many more survivors were moved.
+    #[inline(always)]
     pub(super) const fn moved_more(&mut self, pages: u32) {
         self.moved += pages;
     }

@@ -102,15 +102,17 @@ impl Sorter {
         &self.streams
     }
 
-    /// Survivors will be listed whose streams are known, or are to be asked for one by one.
-    pub(super) fn clear(&mut self, at_once: bool) {
+    /// Whether the streams of the survivors that are listed are known.
+    pub(super) const fn set_at_once(&mut self, at_once: bool) {
         self.at_once = at_once;
-        self.streams.clear();
     }
 
-    /// The next survivor that is listed goes to that stream, if it is known.
-    pub(super) fn assigned(&mut self, stream: u8) {
-        self.streams.push(stream);
+    /// So many survivors are listed; their streams come first of those given, if they are known.
+    #[inline(always)]
+    pub(super) fn assign_known(&mut self, streams: &[u8], count: usize) {
+        self.streams.clear();
+        self.streams.extend_from_slice(&streams[..count.min(streams.len())]);
+        self.streams.resize(count, 0);
     }
 
     /// Asks a placement about the survivors of a victim, which it may sort.
@@ -246,11 +248,7 @@ fn assign_each<P: Placement>(
         if let Some(&next) = survivors.get(i + AHEAD) {
             placement.prefetch(next);
         }
-        let mut none = 0;
-        let word = words.get_mut(i).unwrap_or(&mut none);
-        let mut page = P::Page::from_word(*word);
-        let stream = placement.survivor(&mut page, lpn, now);
-        *word = page.word();
+        let stream = ask_about(placement, lpn, words.get_mut(i), now);
         if !take_room(room, stream) {
             return (i, Some(stream));
         }
@@ -287,6 +285,104 @@ pub(super) fn move_survivors<C: Chip, P: Placement>(
     }
     parts.banks[from.bank].count_all_copied(from.victim, from.now);
     result
+}
+
+/// Moves the few survivors of a step, all to one stream.
+#[inline(always)]
+pub(super) fn move_few_to_one<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    Survivors { lpns, words }: Survivors<'_>,
+    from: Source,
+    stream: u8,
+) -> Result<(), FtlError> {
+    let (Parts { chip, tables, banks, .. }, run) = (&mut *parts, Run { lpns, words });
+    chip.expect_copies(&mut lpns.iter().map(|&lpn| tables.entry(lpn)));
+    banks[from.bank].begin_copying();
+    let mut done = 0;
+    let Some(stopped) = copy_run(parts, run, &mut done, from, usize::from(stream)) else {
+        parts.banks[from.bank].count_copied(usize::from(stream), from.victim, from.now);
+        return Ok(());
+    };
+    move_rest(parts, run, done, from, stopped)
+}
+
+/// Moves the survivors of a step from number `done` on, at which a run stopped.
+#[cold]
+#[inline(never)]
+fn move_rest<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    run: Run<'_>,
+    done: usize,
+    from: Source,
+    stopped: Stopped,
+) -> Result<(), FtlError> {
+    let stream = stopped.stream as u8;
+    let rest = Run::of(run.lpns, run.words, done, run.lpns.len());
+    let mut moved = 0;
+    let result = move_alone(parts, from, stopped).and_then(|()| {
+        moved += 1;
+        let rest = Run::of(rest.lpns, rest.words, 1, rest.lpns.len());
+        move_to_one(parts, rest, &mut moved, from, stream)
+    });
+    if result.is_err() {
+        parts.counters.copies -= (rest.lpns.len() - moved) as u64;
+    }
+    parts.banks[from.bank].count_all_copied(from.victim, from.now);
+    result
+}
+
+/// Moves the few survivors of a step each to its stream, in the order in which they are listed: those side by side that
+/// go to one stream together.
+#[inline(always)]
+pub(super) fn move_few<C: Chip, P: Placement>(
+    parts: &mut Parts<C, P>,
+    sorter: &mut Sorter,
+    Survivors { lpns, words }: Survivors<'_>,
+    from: Source,
+    is_known: bool,
+) -> Result<(), FtlError> {
+    parts.banks[from.bank].begin_copying();
+    let (Parts { chip, tables, .. }, all) = (&mut *parts, lpns.len());
+    chip.expect_copies(&mut lpns.iter().map(|&lpn| tables.entry(lpn)));
+    let streams = &mut sorter.streams[..all];
+    let (mut moved, mut done, mut known) = (0, 0, if is_known { all } else { 0 });
+    let mut result = Ok(());
+    while done < all && result.is_ok() {
+        let Parts { placement, banks, .. } = &mut *parts;
+        let mut stream_of = |i: usize| {
+            if i == known {
+                streams[i] = ask_about(placement, lpns[i], words.get_mut(i), from.now);
+                known += 1;
+            }
+            streams[i]
+        };
+        let stream = stream_of(done);
+        // As long as it has room: which blocks are open may matter to the placement's next answer.
+        let room = banks[from.bank].open(usize::from(stream)).room() as usize;
+        let mut end = done + 1;
+        while end < all && end - done < room && stream_of(end) == stream {
+            end += 1;
+        }
+        let run = Run::of(lpns, words, done, end);
+        result = move_to_one(parts, run, &mut moved, from, stream);
+        done = end;
+    }
+    if result.is_err() {
+        parts.counters.copies -= (all - moved) as u64;
+    }
+    parts.banks[from.bank].count_all_copied(from.victim, from.now);
+    result
+}
+
+/// The stream that a placement assigns to a survivor, whose word it may change.
+#[inline(always)]
+fn ask_about<P: Placement>(placement: &mut P, lpn: Lpn, word: Option<&mut u64>, now: u64) -> u8 {
+    let mut none = 0;
+    let word = word.unwrap_or(&mut none);
+    let mut page = P::Page::from_word(*word);
+    let stream = placement.survivor(&mut page, lpn, now);
+    *word = page.word();
+    stream
 }
 
 /// Moves survivors each to its stream: as many as find room in the open blocks, then the one that finds
@@ -355,7 +451,7 @@ fn move_to_one<C: Chip, P: Placement>(
     let mut done = 0;
     while done < survivors.lpns.len() {
         let before = done;
-        let stopped = copy_run(parts, survivors, &mut done, from, stream);
+        let stopped = copy_run(parts, survivors, &mut done, from, usize::from(stream));
         *moved += done - before;
         let Some(stopped) = stopped else { break };
         move_alone(parts, from, stopped)?;
@@ -367,16 +463,17 @@ fn move_to_one<C: Chip, P: Placement>(
 
 /// Copies survivors from number `done` on to one stream, as long as its open block has room and nothing
 /// fails.
+#[inline]
 fn copy_run<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
     survivors: Run<'_>,
     done: &mut usize,
     Source { bank, now, .. }: Source,
-    stream: u8,
+    s: usize,
 ) -> Option<Stopped> {
     let Parts { chip, placement, tables, banks, durability, .. } = parts;
     let home = &mut banks[bank];
-    let s = usize::from(stream);
+    let stream = s as u8;
     let all = survivors.lpns.len();
     let (to, count) = home.take_run(s, all - *done);
     let run = Run::of(survivors.lpns, survivors.words, *done, *done + count as usize);

@@ -257,19 +257,6 @@ impl Tables {
         words.truncate(start + found);
     }
 
-    /// The pages of `victim` from page `first` on whose current data lie in it, in physical order, and the logical page
-    /// of each.
-    pub(super) fn survivors_from(
-        &self,
-        victim: BlockId,
-        first: u32,
-    ) -> impl Iterator<Item = (u32, Lpn)> {
-        let start = self.shape.data_page(victim, 0).0;
-        let owners = (first..).zip(&self.owners(victim)[first as usize..]);
-        let pages = owners.map(|(page, &lpn)| (page, lpn));
-        pages.filter(move |&(page, lpn)| self.entry(lpn).0 == start + page)
-    }
-
     /// The host is about to have new data of a page mapped. Returns where the current ones are, for
     /// their block to lose a valid page; without any the page counts as mapped from now on.
     #[inline(always)]

@@ -49,8 +49,10 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
         let Parts { placement, banks, config, .. } = &self.parts;
         let cleans = config.trigger == Trigger::Eager;
-        let is_plain =
-            banks.len() == 1 && placement.hot_pages().is_none() && !cleans && !self.is_paced();
+        let is_plain = banks.len() == 1 && placement.hot_pages().is_none() && !cleans;
+        if is_plain && self.is_paced() {
+            return self.write_and_pay(run);
+        }
         match placement.host_stream() {
             Some(stream) if is_plain => self.write_to_one(stream, run),
             None if is_plain => self.write_to_several(run),
@@ -215,6 +217,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Some((lpn, stream, now, failed)) = stopped else { return Ok(written) };
         let done = match failed {
             Some(failed) => self.write_elsewhere(lpn, stream, now, failed),
+            // By itself, with what it pays.
+            None if self.is_paced() => return Ok(written),
             None => {
                 self.parts.counters.host_writes += 1;
                 self.write_to(0, stream, lpn, &[], now)
@@ -222,6 +226,25 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         };
         done.map_err(|e| (written, e))?;
         Ok(written + 1)
+    }
+
+    /// Pages of the only bank up to the next that pays, and what that pays.
+    #[inline(always)]
+    fn write_and_pay<F: Fn(usize) -> Option<Lpn>>(
+        &mut self,
+        run: &Run<F>,
+    ) -> Result<usize, (usize, FtlError)> {
+        let Run { count, now, step, ref page } = *run;
+        let run = Run { count: count.min(self.cleaner.unpaid(0) as usize), page, now, step };
+        let written = match self.parts.placement.host_stream() {
+            Some(stream) => self.write_to_one(stream, &run)?,
+            None => self.write_to_several(&run)?,
+        };
+        if written > 0 {
+            let last = run.time(written - 1);
+            self.pace(0, written as u32, last).map_err(|e| (written - 1, e))?;
+        }
+        Ok(written)
     }
 
     /// Each page by itself, until one finds no room at once or, where blocks are cleaned eagerly, few free blocks.

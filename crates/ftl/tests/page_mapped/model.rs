@@ -5,11 +5,14 @@ use crate::common;
 
 use common::{Draws, Modelled, Named, Setup, placements, victims};
 use proptest::prelude::*;
-use thermocline_flash::{BlockId, Geometry, Rules};
-use thermocline_ftl::PageWork;
+use thermocline_flash::{BlockId, CountingChip, Geometry, Lpn, Ppn, Rules};
+use thermocline_ftl::{Config, Counters, Layer, PageIo, PageMapped, PageWork};
 use thermocline_policy::{
+    Args, Context,
     bank::BankAssignment,
+    placement::{DacSimple, Placement, Registered, Sequential},
     trigger::{Pacing, Trigger, Watermarks},
+    victim::Greedy,
     wear::{Swap, WearLeveling},
 };
 
@@ -277,5 +280,60 @@ fn a_device_without_spare_space_for_its_open_blocks_is_refused() {
             let is_refused = setup.build_on(setup.chip()).is_err();
             assert!(is_refused || setup.streams() < setup.most_streams(), "{placement:?}");
         }
+    }
+}
+
+/// A layer full of data, after `writes` more of the host: each by itself, or in runs.
+fn written<P: Placement>(placement: P, pacing: Pacing, in_runs: bool) -> (Counters, Vec<Ppn>) {
+    let geometry = Geometry {
+        banks: 1,
+        channels: 1,
+        blocks_per_bank: 64,
+        pages_per_block: 32,
+        page_size: 512,
+        oob_size: 0,
+        header_pages: 0,
+        system_blocks: 0,
+    };
+    let rules = Rules { in_order: true, endurance: u32::MAX, initial_bad_blocks: 0 };
+    let logical = 64 * 32 * 3 / 4;
+    let config = Config { pacing, ..Config::new(logical) };
+    let chip = CountingChip::new(geometry, rules);
+    let mut layer =
+        PageMapped::new(chip, placement, |_| Box::new(Greedy), config).expect("it fits");
+    (0..logical).for_each(|lpn| layer.fill(Lpn(lpn), false, 0).expect("filled"));
+    let mut draws = Draws(1);
+    let pages: Vec<Lpn> = (0..4 * logical)
+        .map(|i| Lpn(if i % 3 == 0 { draws.below(logical) } else { draws.below(logical / 8) }))
+        .collect();
+    let mut lengths = Draws(2);
+    let mut at = 0;
+    while at < pages.len() {
+        let count = 1 + lengths.below(40) as usize;
+        let page = |i: usize| pages.get(at + i).copied();
+        let count = count.min(pages.len() - at);
+        let done =
+            if in_runs { layer.write_run(count, page, at as u64, 1).expect("written") } else { 0 };
+        if done == 0 {
+            layer.write(pages[at], &[], at as u64).expect("written");
+        }
+        at += done.max(1);
+    }
+    layer.inspect().check().expect("consistent");
+    let places = (0..logical).map(|lpn| layer.inspect().locate(Lpn(lpn))).collect();
+    (*layer.inspect().counters(), places)
+}
+
+#[test]
+fn pages_in_runs_pay_as_pages_by_themselves() {
+    for pacing in [Pacing::Off, Pacing::Paced, Pacing::Most(3)] {
+        assert_eq!(
+            written(Sequential, pacing, false),
+            written(Sequential, pacing, true),
+            "{pacing}"
+        );
+        let dac =
+            || DacSimple::build(&Args::default(), &Context::smallest()).expect("it has defaults");
+        assert_eq!(written(dac(), pacing, false), written(dac(), pacing, true), "{pacing}");
     }
 }

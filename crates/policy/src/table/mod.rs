@@ -203,6 +203,18 @@ impl BlockTable {
         }
     }
 
+    /// Pages of a block that is being emptied were copied elsewhere.
+    #[inline(always)]
+    pub fn moved_out(&mut self, block: BlockId, pages: u32, now: u64) {
+        let at = self.at(block);
+        let BlockView { columns: Columns { blocks, stamps, .. }, index, .. } = &mut self.view;
+        debug_assert_eq!(blocks[at].state, State::Emptying, "{block:?} is emptied");
+        blocks[at].valid -= pages;
+        if matches!(index, Index::Lists(_)) {
+            stamps[at] = now;
+        }
+    }
+
     /// Closes an open block that is full: sets its factor of wear and enters it into the index as
     /// its placement requests.
     pub fn close(&mut self, block: BlockId, victim: &(impl Victim + ?Sized), entry: Entry) {

@@ -1,0 +1,225 @@
+//! Cleaning a victim in steps.
+
+use thermocline_flash::Chip;
+use thermocline_policy::{placement::Placement, trigger::Pacing};
+
+use super::{
+    banks::Banks,
+    cleaner::{Cleaner, choose, gave, least_garbage},
+    config::Config,
+    partial::{Partial, To},
+    parts::Parts,
+    retire::recount,
+    survivors::{Source, Streams, Survivors, move_few, move_few_to_one},
+    worded::Worded,
+};
+use crate::FtlError;
+
+/// The most pages that one turn raises the level by, where it has fallen behind.
+pub(super) const MOST_RAISED: u64 = 2;
+
+/// Copies that one page of the host makes for several, where each owes fewer; in blocks of so many pages. They take about
+/// as long as an erase, which one page has to wait for anyway.
+pub(super) fn lot(pages: u64) -> u64 {
+    (pages / 4).clamp(1, 8)
+}
+
+impl Cleaner {
+    /// Chooses a victim that is to be cleaned in steps; false if no block is worth it.
+    #[inline(never)]
+    pub(super) fn begin_steps<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<bool, FtlError> {
+        // The host finds room without asking for a block where survivors opened the last one.
+        let (home, placement) = (&mut parts.banks[bank], &mut parts.placement);
+        home.close_unused(placement, home.read_only_stream());
+        let least = least_garbage(parts, bank);
+        let Some(victim) = choose(parts, bank, least, 0, now) else { return Ok(false) };
+        parts.banks[bank].answered(true);
+        parts.counters.cleaning_runs += 1;
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let lost = parts.counters.pages_lost;
+        let streams = self.list(parts, bank, victim, None, now);
+        if parts.counters.pages_lost != lost {
+            // What is held back must not be met again.
+            let from = Source { bank, victim, now };
+            let moved = self.move_listed(parts, from, streams);
+            let done = self.emptied(parts, from, moved, lost);
+            return gave(parts, done);
+        }
+        parts.counters.copies -= self.survivors.len() as u64;
+        for (&lpn, &word) in self.survivors.iter().zip(&self.words) {
+            parts.set_word(lpn, word);
+        }
+        let to = match streams {
+            Streams::One(stream) => To::One(stream),
+            Streams::Each if self.sorter.at_once() => To::Known,
+            Streams::Each => To::Ask,
+        };
+        let most = most_copies(&parts.banks, &parts.config, bank);
+        self.partial[bank].begin(
+            victim,
+            parts.tables.shape().pages(),
+            to,
+            most,
+            (&self.survivors, self.sorter.streams()),
+        );
+        parts.banks[bank].begin_emptying(victim);
+        Ok(true)
+    }
+
+    /// Moves up to `most` survivors of the victim of a bank that is cleaned in steps.
+    #[inline(always)]
+    pub(super) fn step<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        most: u32,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let partial = &mut self.partial[bank];
+        let (victim, shape) = (partial.block(), *parts.tables.shape());
+        let is_there = |parts: &Parts<C, P>, lpn| shape.block_of(parts.tables.entry(lpn)) == victim;
+        let is_listed = partial.coming(most as usize).len() == most as usize
+            && partial.coming(most as usize).iter().all(|&lpn| is_there(parts, lpn));
+        if !is_listed {
+            list_current(parts, partial, bank);
+        }
+        let (lpns, kept) = (partial.coming(most as usize), parts.placement.kept());
+        self.words.clear();
+        if kept.is_any() {
+            self.words.extend(lpns.iter().map(|&lpn| parts.tables.word(kept, lpn)));
+        }
+        let hot = match parts.placement.hot_pages() {
+            Some(pages) => lpns.iter().filter(|lpn| pages.is_hot(**lpn)).count() as u32,
+            None => 0,
+        };
+        let (from, count, lost) =
+            (Source { bank, victim, now }, lpns.len(), parts.counters.pages_lost);
+        parts.counters.copies += count as u64;
+        let survivors = Survivors { lpns, words: &mut self.words };
+        let moved = match partial.to() {
+            To::One(stream) => move_few_to_one(parts, survivors, from, stream),
+            to => {
+                self.sorter.assign_known(partial.coming_streams(), count);
+                move_few(parts, &mut self.sorter, survivors, from, to == To::Known)
+            }
+        };
+        partial.pass(count);
+        // The next step will look at as many.
+        partial.coming(count).iter().for_each(|&lpn| parts.tables.prefetch(lpn));
+        if moved.is_ok() && parts.counters.pages_lost == lost {
+            partial.moved_more(count as u32);
+            parts.banks[bank].moved_out(victim, count as u32, hot, now);
+            return Ok(());
+        }
+        self.not_stepped(parts, from, moved)
+    }
+
+    /// Not all survivors of a step are elsewhere now.
+    #[cold]
+    #[inline(never)]
+    fn not_stepped<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        Source { bank, victim, now }: Source,
+        moved: Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        parts.failures.happened();
+        recount(parts, bank, victim, now);
+        if moved.is_ok() {
+            // What cannot be read is left when the rest is elsewhere.
+            return self.finish(parts, bank, now);
+        }
+        self.partial[bank].end();
+        parts.banks[bank].reenter(&mut parts.placement, victim);
+        moved
+    }
+
+    /// Moves what is left of the victim of a bank that is cleaned in steps, and erases it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        let victim = self.partial[bank].block();
+        if parts.banks[bank].block(victim).valid == 0 {
+            return self.end_steps(parts, bank, now);
+        }
+        parts.any().record(|journal, parts| journal.before_change(parts, now))?;
+        let lost = parts.counters.pages_lost;
+        let partial = &mut self.partial[bank];
+        // What was passed by may be current again.
+        let own = parts.banks[bank].block(partial.block()).stream;
+        partial.list_again(parts.tables.current_pages(partial.block()), own);
+        let (lpns, kept) = (partial.coming(usize::MAX), parts.placement.kept());
+        self.survivors.clear();
+        self.survivors.extend_from_slice(lpns);
+        self.words.clear();
+        if kept.is_any() {
+            self.words.extend(lpns.iter().map(|&lpn| parts.tables.word(kept, lpn)));
+        }
+        parts.counters.copies += lpns.len() as u64;
+        self.sorter.assign_known(partial.coming_streams(), lpns.len());
+        self.sorter.set_at_once(partial.to() == To::Known);
+        let streams = match partial.to() {
+            To::One(stream) => Streams::One(stream),
+            To::Known | To::Ask => Streams::Each,
+        };
+        let from = Source { bank, victim: partial.block(), now };
+        partial.end();
+        let moved = self.move_listed(parts, from, streams);
+        self.emptied(parts, from, moved, lost)
+    }
+
+    /// Erases the victim of a bank that was cleaned in steps, all of whose survivors are elsewhere.
+    pub(super) fn end_steps<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<(), FtlError> {
+        let victim = self.partial[bank].block();
+        self.partial[bank].end();
+        self.withdraw(parts, victim);
+        self.erase_withdrawn(parts, now)
+    }
+}
+
+/// Leaves on the list of a victim what is current; where that is nothing, lists its survivors anew: pages that were
+/// marked when it was listed are current again.
+#[cold]
+#[inline(never)]
+fn list_current<C: Chip, P: Placement>(parts: &Parts<C, P>, partial: &mut Partial, bank: usize) {
+    let (tables, victim) = (&parts.tables, partial.block());
+    partial.retain(|lpn| tables.shape().block_of(tables.entry(lpn)) == victim);
+    if partial.coming(1).is_empty() {
+        let own = parts.banks[bank].block(victim).stream;
+        partial.list_again(tables.current_pages(victim), own);
+    }
+}
+
+/// The most copies after one page of the host.
+pub(super) fn most_copies(banks: &Banks, config: &Config, bank: usize) -> u64 {
+    match config.pacing {
+        Pacing::Most(most) => most.into(),
+        Pacing::Off | Pacing::Paced => {
+            copies_for(banks, config, bank, MOST_RAISED).max(lot(banks.pages().into()))
+        }
+    }
+}
+
+/// Copies that raise the level by that of so many pages, with victims as full as the full blocks of a device full of
+/// data are in the mean: the copies of a second victim may follow those of a first.
+pub(super) fn copies_for(banks: &Banks, config: &Config, bank: usize, raised: u64) -> u64 {
+    let open = banks.open();
+    let valid = banks.mean_valid(bank, config.watermarks.low + open + open.div_ceil(2));
+    (raised * u64::from(valid)).div_ceil(u64::from(banks.pages() - valid)) + 1
+}
