@@ -1,6 +1,6 @@
 //! Page programs per second of the simulator, compared with a bare greedy log.
 //!
-//! `cargo bench --bench page_programs -- [SIZE_GIB ...] [POLICY[+PLACEMENT] ...]`
+//! `cargo bench --bench page_programs -- [SIZE_GIB ...] [POLICY[+PLACEMENT][@PACING] ...]`
 //!
 //! Uniform traffic, 4 KiB pages, 256 pages a block, 15 % over-provisioning. The [bare
 //! log](bare::Bare) runs before and after each policy in the same process. *Of the loop* is its
@@ -14,6 +14,7 @@ use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
 use thermocline_policy::{
     placement,
     preset::{LayerKind, PRESETS, Preset, axes},
+    trigger::Pacing,
 };
 use thermocline_sim::{Device, HugePages, Input, Job, PolicySpec, Progress, Workload, run};
 
@@ -103,9 +104,10 @@ fn policies() -> Vec<String> {
 /// Measures one policy on one size and prints its row. `greedy` is greedy's recent speed relative
 /// to the loop.
 fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
-    let (name, placement) = match policy.split_once('+') {
+    let (named, pacing) = policy.split_once('@').unwrap_or((policy, "off"));
+    let (name, placement) = match named.split_once('+') {
         Some((name, placement)) => (name, Some(placement)),
-        None => (policy, None),
+        None => (named, None),
     };
     let device = device(gib);
     let pages = f64::from(device.profile.geometry.blocks()) * f64::from(PAGES_PER_BLOCK);
@@ -119,7 +121,8 @@ fn measure(gib: u64, policy: &str, greedy: Option<f64>) {
         interarrival_ns: None,
         read_share: 0.0,
     };
-    let spec = PolicySpec::parse(name, None, placement).expect("a policy");
+    let mut spec = PolicySpec::parse(name, None, placement).expect("a policy");
+    spec.pacing = Pacing::parse(pacing).expect("a pacing");
     let job = Job::new(device, spec, Input::Workload(&workload));
     let mut bare = Bare::new(device_blocks(gib), PAGES_PER_BLOCK, logical);
     let mut of_loop: Vec<f64> = (0..4).map(|_| bare.measure(WRITES)).collect();
