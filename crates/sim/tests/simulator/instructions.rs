@@ -1,5 +1,5 @@
-//! Instructions per page program, by preset. Seconds vary by tens of per cent on a shared machine;
-//! instruction counts are reproducible.
+//! Instructions per page program, by preset and pacing. Seconds vary by tens of per cent on a
+//! shared machine; instruction counts are reproducible.
 //!
 //! valgrind runs this test binary and counts what is executed between two calls of [`mark`]. Each
 //! preset runs twice. The longer run minus the shorter one excludes building and filling the
@@ -10,6 +10,7 @@
 use std::{env, fs, process::Command};
 
 use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
+use thermocline_policy::trigger::Pacing;
 use thermocline_sim::{Device, Input, Job, PolicySpec, Progress, Workload, run};
 use thermocline_testing::program;
 
@@ -51,6 +52,9 @@ const INSTRUCTIONS: &[(&str, f64)] = &[
     ("eti", 242.5),
     ("auto-stream", 212.2),
     ("multi-stream", 260.7),
+    ("greedy paced", 353.2),
+    ("sep-bit paced", 605.1),
+    ("thermocline paced", 585.3),
 ];
 
 /// Marks the end of one count and the start of the next.
@@ -105,7 +109,9 @@ fn programs(preset: &str, times: u64) -> u64 {
         interarrival_ns: None,
         read_share: 0.0,
     };
-    let spec = PolicySpec::parse(preset, None, None).expect("a preset");
+    let (preset, pacing) = preset.split_once(' ').unwrap_or((preset, "off"));
+    let mut spec = PolicySpec::parse(preset, None, None).expect("a preset");
+    spec.pacing = Pacing::parse(pacing).expect("a pacing");
     let job = Job::new(device(), spec, Input::Workload(&workload));
     mark();
     let result = run(&job, &Progress::default()).expect("a run");
