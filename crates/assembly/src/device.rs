@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thermocline_flash::{BUILT_IN_PROFILES, Drive, Profile};
+use thermocline_flash::{BUILT_IN_PROFILES, CacheSize, Drive, Profile, SlcCache};
 use thermocline_units::format_size;
 
 use crate::{AssemblyError, names::unknown};
@@ -300,6 +300,82 @@ impl Device {
         )
     }
 
+    /// The device with a superblock in place of the blocks at one position in all banks. Its pages are striped over the
+    /// banks, which work together; with `parity` one page of each stripe holds no data.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], if it has no banks to put together.
+    pub fn superblocks(mut self, parity: bool) -> Result<Self, AssemblyError> {
+        let (geometry, is_drive) = (self.profile.geometry, self.profile.drive.is_some());
+        let refused = if is_drive || self.profile.stripe_pages.is_some() {
+            Some("its blocks are superblocks already; leave it out")
+        } else if geometry.banks < 2 || geometry.header_pages > 0 {
+            Some("they need two or more ‹banks› of blocks without header pages")
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            let name = &self.profile.name;
+            return Err(AssemblyError::Usage(format!("‹superblocks› of device {name}: {why}")));
+        }
+        let profile = &mut self.profile;
+        let geometry = &mut profile.geometry;
+        let banks = geometry.banks;
+        let data = banks - u32::from(parity);
+        let turns = u64::from(banks.div_ceil(geometry.channels));
+        geometry.pages_per_block = geometry.pages_per_block.saturating_mul(data);
+        geometry.system_blocks = geometry.system_blocks.div_ceil(banks);
+        (geometry.banks, geometry.channels) = (1, 1);
+        // The banks of a stripe wait for their channels in turn, and then work at once.
+        let timing = &mut profile.timing;
+        let of_stripe = |setup: u64, busy: u64| setup * turns + busy;
+        let a_page = |stripe: u64| stripe.div_ceil(u64::from(data));
+        let copy_busy = timing.copy_ns - timing.copy_setup_ns.min(timing.copy_ns);
+        timing.program_ns = a_page(of_stripe(timing.program_setup_ns, timing.program_ns));
+        timing.copy_ns = a_page(of_stripe(timing.copy_setup_ns, copy_busy));
+        timing.erase_ns = of_stripe(timing.erase_setup_ns, timing.erase_ns);
+        (timing.program_setup_ns, timing.copy_setup_ns, timing.erase_setup_ns) = (0, 0, 0);
+        if let Some(energy) = &mut profile.energy {
+            energy.program_uj *= f64::from(banks) / f64::from(data);
+            energy.erase_uj *= f64::from(banks);
+        }
+        profile.stripe_pages = parity.then_some(banks);
+        self.check()?;
+        Ok(self)
+    }
+
+    /// The device with what its profile has been given since it was loaded.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Input`] if that makes no device.
+    pub fn checked(self) -> Result<Self, AssemblyError> {
+        self.check()?;
+        Ok(self)
+    }
+
+    /// Checks what the drive has beside its log.
+    fn check_front(&self) -> Result<(), &'static str> {
+        let Profile { write_buffer, slc_cache, stripe_pages, overhead, .. } = &self.profile;
+        if write_buffer.is_some_and(|buffer| buffer.bytes == 0) {
+            return Err("a write buffer has at least 1 byte");
+        }
+        if let Some(SlcCache { size, share, bits }) = *slc_cache {
+            if !(share > 0.0 && (share < 1.0 || share == 1.0 && size == CacheSize::Dynamic)) {
+                return Err("an SLC cache has a share above 0 and below 1 of the blocks");
+            }
+            if !(1..=16).contains(&bits) {
+                return Err("cells hold 1 to 16 bits outside an SLC cache");
+            }
+        }
+        if stripe_pages.is_some_and(|pages| pages < 2) {
+            return Err("a stripe with parity has two pages or more");
+        }
+        if overhead.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+            return Err("overhead is a share of at least 0 and below 1");
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), AssemblyError> {
         let (timing, rules) = (&self.profile.timing, &self.profile.rules);
         let impossible =
@@ -310,6 +386,7 @@ impl Device {
                  that answers at once",
             );
         }
+        self.check_front().or_else(impossible)?;
         if rules.endurance == 0 {
             return impossible("endurance must be at least 1 erase cycle");
         }

@@ -45,6 +45,11 @@ impl Clock {
         (self.issue, self.answered) = (0, 0);
     }
 
+    /// Sets the times of the next programs.
+    pub(crate) const fn set_programs(&mut self, setup_ns: u64, ns: u64) {
+        (self.timing.program_setup_ns, self.timing.program_ns) = (setup_ns, ns);
+    }
+
     /// Sets the time at which the host issues its next request.
     #[inline]
     pub fn begin(&mut self, time: u64) {

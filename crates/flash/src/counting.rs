@@ -146,6 +146,28 @@ impl CountingChip {
         self
     }
 
+    /// Does something with other times for programs.
+    pub fn with_programs_of<T>(
+        &mut self,
+        (setup_ns, ns): (u64, u64),
+        operation: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let usual = (self.timing.program_setup_ns, self.timing.program_ns);
+        self.set_programs((setup_ns, ns));
+        let done = operation(self);
+        self.set_programs(usual);
+        done
+    }
+
+    const fn set_programs(&mut self, (setup_ns, ns): (u64, u64)) {
+        (self.timing.program_setup_ns, self.timing.program_ns) = (setup_ns, ns);
+        if let Some(extras) = &mut self.extras
+            && let Some(clock) = &mut extras.clock
+        {
+            clock.set_programs(setup_ns, ns);
+        }
+    }
+
     /// The clock of channels and banks, where one is kept.
     #[inline(always)]
     #[must_use]

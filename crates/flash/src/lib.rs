@@ -59,7 +59,7 @@ pub use capability::{Chip, Condition, SimulatedTime};
 pub use chip::{Flash, FlashError, Oob};
 pub use clock::Clock;
 pub use counting::{CountingChip, Counts};
-pub use front::{BufferOrder, WriteBuffer};
+pub use front::{BufferOrder, CacheSize, SlcCache, WriteBuffer};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;
 pub use profile::{BUILT_IN_PROFILES, Drive, Profile};

@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::{Energy, Geometry, Kind, Rules, Timing, WriteBuffer};
+use crate::{Energy, Geometry, Kind, Rules, SlcCache, Timing, WriteBuffer};
 
 /// A device: geometry, rules, timing and, where a source gives it, energy.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,32 @@ pub struct Profile {
     /// Facts about a whole drive beyond its flash; absent for a chip.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub drive: Option<Drive>,
-    /// Its write buffer; absent where there is none. The simulator models it, a server has none.
+    /// Its write buffer; absent where there is none. Only the simulator models this and what follows.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub write_buffer: Option<WriteBuffer>,
+    /// Its SLC cache; absent where there is none.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub slc_cache: Option<SlcCache>,
+    /// Pages of a stripe over the dies of a superblock, where one of them is parity; the geometry has only the others.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub stripe_pages: Option<u32>,
+    /// Bytes that it programs for metadata beside each byte of a page; with a drive, in place of its overhead.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub overhead: Option<f64>,
+}
+
+impl Profile {
+    /// Bytes programmed for metadata beside each byte of a page.
+    #[must_use]
+    pub fn metadata(&self) -> Option<f64> {
+        self.overhead.or_else(|| self.drive.as_ref().map(|drive| drive.overhead))
+    }
+
+    /// Bytes programmed for the parity of stripes beside each byte of a page.
+    #[must_use]
+    pub fn parity(&self) -> Option<f64> {
+        self.stripe_pages.map(|pages| 1.0 / f64::from(pages - 1))
+    }
 }
 
 /// How a commercial drive uses its flash. The blocks of its geometry are its superblocks.

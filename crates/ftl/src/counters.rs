@@ -146,6 +146,42 @@ impl BufferCounters {
     }
 }
 
+/// What an SLC cache in front of a layer did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounters {
+    /// Pages programmed in it.
+    pub writes: u64,
+    /// Pages that went to the log, because it had no block for them.
+    pub bypassed: u64,
+    /// Pages moved from it to the log.
+    pub folded: u64,
+    /// Pages that the host trimmed in it.
+    pub trimmed: u64,
+    /// Its blocks that were erased.
+    pub erases: u64,
+    /// Current pages in it now.
+    pub left: u64,
+    /// Blocks that it has now, beside erased ones.
+    pub blocks: u64,
+    /// The most blocks that it had.
+    pub most_blocks: u64,
+}
+
+impl CacheCounters {
+    /// What was done after `earlier`; what it has and had is that of now and of all time.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            writes: self.writes - earlier.writes,
+            bypassed: self.bypassed - earlier.bypassed,
+            folded: self.folded - earlier.folded,
+            trimmed: self.trimmed - earlier.trimmed,
+            erases: self.erases - earlier.erases,
+            ..*self
+        }
+    }
+}
+
 /// What the detection of dead data did, where there is one (FSAF, §4 of the thesis).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeadDataCounters {

@@ -11,7 +11,7 @@ use alloc::{string::String, vec::Vec};
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Ahead;
 
-use crate::{BufferCounters, Counters, DeadDataCounters, EndOfLife, FtlError};
+use crate::{BufferCounters, CacheCounters, Counters, DeadDataCounters, EndOfLife, FtlError};
 
 /// How far ahead the entry of a page that will be written is asked for, in pages.
 pub const AHEAD: usize = 24;
@@ -157,6 +157,22 @@ pub trait Upkeep {
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
         let _ = now;
         Ok(false)
+    }
+
+    /// Lends an erased block that the layer can do without for now, if it has one. Whoever borrows it may program and
+    /// erase it.
+    fn lend(&mut self) -> Option<BlockId> {
+        None
+    }
+
+    /// Takes back a block that it lent, erased.
+    fn take_back(&mut self, block: BlockId) {
+        let _ = block;
+    }
+
+    /// Whether it would have to clean soon unless it gets a block back, if it lent any.
+    fn wants_back(&self) -> bool {
+        false
     }
 
     /// One step in the background: moves the data of a block whose reads needed much correction, or of
@@ -323,6 +339,11 @@ pub trait Inspect {
 
     /// What a write buffer in front of the layer did, where there is one.
     fn write_buffer(&self) -> Option<BufferCounters> {
+        None
+    }
+
+    /// What an SLC cache in front of the layer did, where there is one.
+    fn slc_cache(&self) -> Option<CacheCounters> {
         None
     }
 

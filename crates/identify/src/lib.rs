@@ -12,17 +12,22 @@
 //! - One seed gives one result on any number of threads.
 //! - A search that is stopped returns what it has, as soon as there is anything.
 
+mod cache;
 pub mod curve;
 mod family;
+mod found;
 mod minimum;
 mod model;
 mod next;
 pub mod page;
 mod run;
 mod search;
+mod settings;
 
 pub use family::{Family, families};
+pub use found::{Fit, Identified, Ranked, RunFit};
 pub use model::Model;
 pub use next::Next;
 pub use run::{MeasuredRun, RunInput};
-pub use search::{Fit, Identified, Ranked, RunFit, Settings, Simulated, identify, scale, simulate};
+pub use search::{Simulated, identify, simulate};
+pub use settings::{Settings, scale};

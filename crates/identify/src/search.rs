@@ -2,16 +2,11 @@
 
 use std::{collections::BTreeMap, mem};
 
-use serde::Serialize;
-use thermocline_flash::Profile;
 use thermocline_sim::{Fill, History, Job, Progress, SimError, compare_each};
 
 use crate::{
-    Family, MeasuredRun, Model, Next, RunInput,
-    curve::{Curve, Distance},
-    minimum::Minimum,
-    model::Drives,
-    next,
+    Fit, Identified, MeasuredRun, Model, Next, Ranked, RunFit, RunInput, Settings, cache,
+    curve::Curve, minimum::Minimum, model::Drives, next,
 };
 
 /// Over-provisioning values of the initial grid.
@@ -38,118 +33,12 @@ const FINER: u32 = 4;
 /// Maximum number of evaluations for a family and for a number of superblocks.
 const OF_FAMILY: usize = 8;
 const OF_NUMBER: usize = 6;
-/// Where a simulation has a write amplification below this, the measured excess is the overhead.
-const NEARLY_ONE: f64 = 1.01;
 /// Maximum overhead of a drive.
 const MOST_OVERHEAD: f64 = 0.25;
 /// A fit is as good as the best if its distance exceeds the best by at most this share of it, or by
 /// this amount.
 const AS_GOOD: f64 = 0.25;
 const LEAST_AS_GOOD: f64 = 0.004;
-
-/// The settings of a search.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Bytes that the host can address.
-    pub exported_bytes: u64,
-    /// Times, endurance, page size.
-    pub base: Profile,
-    /// Families to try.
-    pub families: Vec<Family>,
-    /// Number of pages that a simulated page stands for; see [`scale`].
-    pub scale: u32,
-    /// The drive's overhead, if it is known.
-    pub overhead: Option<f64>,
-    /// Whether to look for the next measurement.
-    pub next: bool,
-    /// Number of threads; 0 means one per core.
-    pub threads: usize,
-    /// The seed of all simulations.
-    pub seed: u64,
-}
-
-/// Number of pages that a simulated page stands for, so that the simulated drive has about `pages`
-/// pages.
-#[must_use]
-pub fn scale(exported_bytes: u64, page_size: u32, pages: u64) -> u32 {
-    u32::try_from(exported_bytes / u64::from(page_size) / pages).unwrap_or(u32::MAX).max(1)
-}
-
-/// The fit of one run.
-#[derive(Clone, Debug, Serialize)]
-pub struct RunFit {
-    /// Its distance from the measurement.
-    #[serde(flatten)]
-    pub distance: Distance,
-    /// The initial state of the drive, if it was searched for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<&'static str>,
-    /// The simulated curve, without the overhead.
-    #[serde(skip)]
-    pub curve: Curve,
-}
-
-/// A model and its fit.
-#[derive(Clone, Debug)]
-pub struct Fit {
-    /// The model.
-    pub model: Model,
-    /// Its overhead; `None` if it cannot be determined.
-    pub overhead: Option<f64>,
-    /// The fit of each run.
-    pub runs: Vec<RunFit>,
-    /// The root mean square of the distances of all runs.
-    pub distance: f64,
-}
-
-/// The best model of a family.
-#[derive(Clone, Debug)]
-pub struct Ranked {
-    /// The fit.
-    pub fit: Fit,
-    /// Range of over-provisioning that is as good.
-    pub over_provisioning: Option<(f64, f64)>,
-    /// Numbers of superblocks tried that are as good.
-    pub superblocks: Vec<u32>,
-    /// Whether it cannot be distinguished from the best.
-    pub as_good: bool,
-}
-
-/// The result of a search.
-#[derive(Clone, Debug)]
-pub struct Identified {
-    /// The families, the best first.
-    pub ranking: Vec<Ranked>,
-    /// Number of simulations.
-    pub simulations: usize,
-    /// Number of pages that a page stood for in the last of them.
-    pub scale: u32,
-    /// Relative change of write amplification when superblocks have twice the pages: the error due
-    /// to the scale.
-    pub of_scale: Option<f64>,
-    /// How well each run distinguishes families: the range of their write amplification in its last
-    /// quarter.
-    pub tells: Vec<f64>,
-    /// Measurements that would distinguish the remaining models, the best first.
-    pub next: Vec<Next>,
-    /// Whether the search was stopped early.
-    pub stopped: bool,
-}
-
-impl Identified {
-    /// The best family.
-    #[must_use]
-    pub fn best(&self) -> &Ranked {
-        &self.ranking[0]
-    }
-
-    /// The drive as a profile.
-    #[must_use]
-    pub fn profile(&self, settings: &Settings) -> Profile {
-        let fit = &self.best().fit;
-        drives(settings).profile(&fit.model, fit.overhead.unwrap_or(0.0))
-    }
-}
 
 /// By how much a distance may exceed the best for a fit to be as good.
 fn more(fit: &Fit) -> f64 {
@@ -162,15 +51,6 @@ const fn named(state: Fill) -> &'static str {
         Fill::Nothing => "fresh",
         Fill::Shuffled => "shuffled",
         Fill::Logical | Fill::Share(_) => "sequential",
-    }
-}
-
-fn drives(settings: &Settings) -> Drives {
-    Drives {
-        base: settings.base.clone(),
-        exported_bytes: settings.exported_bytes,
-        scale: settings.scale,
-        seed: settings.seed,
     }
 }
 
@@ -206,7 +86,7 @@ pub fn identify(
     let mut search = Search {
         runs,
         settings,
-        drives: drives(settings),
+        drives: settings.drives(),
         progress,
         best: BTreeMap::new(),
         searched: BTreeMap::new(),
@@ -241,7 +121,7 @@ impl Search<'_> {
         let most = self.drives.most_superblocks();
         let numbers: Vec<_> = NUMBERS.into_iter().filter(|n| *n <= most).collect();
         let numbers = if numbers.is_empty() { vec![most.max(LEAST)] } else { numbers };
-        let (first, guess) = self.place(&numbers)?;
+        let (first, guess) = self.place_with_cache(&numbers)?;
         // A family whose number of superblocks is off by more than one step looks worse than it is,
         // and would be excluded.
         let near = |n: &&u32| (first / 2..=first * 2).contains(*n);
@@ -426,23 +306,27 @@ impl Search<'_> {
         Some(Fit { model: model.clone(), overhead, runs, distance })
     }
 
-    /// The overhead: what was programmed beside the host's pages where nothing was copied. The
-    /// first stretch is excluded because counters lag there.
+    /// The overhead: what was programmed beside the pages where nothing was copied.
     fn overhead(&self, curves: &[Vec<(Fill, Curve)>]) -> Option<f64> {
-        let (mut simulated, mut measured) = (0.0, 0.0);
-        for (run, curves) in self.runs.iter().zip(curves) {
-            // If the state is unknown, every state must copy nothing there.
-            let total = run.curve.total();
-            for (from, to) in Curve::stretches(total).skip(1) {
-                let most = curves.iter().map(|(_, curve)| curve.amplification(from, to));
-                let most = most.fold(0.0, f64::max);
-                if most < NEARLY_ONE {
-                    simulated += most;
-                    measured += run.curve.amplification(from, to);
-                }
-            }
+        let of_run = |number: usize| curves[number].iter().map(|(_, curve)| curve).collect();
+        let least = if self.drives.base.slc_cache.is_some() { 2.0 } else { 1.0 };
+        let times = cache::beside(self.runs, of_run, least)?;
+        Some((times - 1.0).clamp(0.0, MOST_OVERHEAD))
+    }
+
+    /// Gives all models an SLC cache if no model without one explains what the drive programs, and places them again.
+    fn place_with_cache(&mut self, numbers: &[u32]) -> Result<(u32, f64), SimError> {
+        let placed = self.place(numbers)?;
+        let Some((_, best)) = self.families().into_iter().next() else { return Ok(placed) };
+        let of_run = |number: usize| vec![&best.runs[number].curve];
+        if self.drives.base.slc_cache.is_some()
+            || !cache::writes_twice(cache::beside(self.runs, of_run, 1.0))
+        {
+            return Ok(placed);
         }
-        (simulated > 0.0).then(|| (measured / simulated - 1.0).clamp(0.0, MOST_OVERHEAD))
+        self.drives.base.slc_cache = Some(cache::ASSUMED);
+        self.best.clear();
+        self.place(numbers)
     }
 
     fn finish(mut self, stopped: bool) -> Result<Identified, SimError> {
@@ -487,7 +371,8 @@ impl Search<'_> {
             }
         }
         let (simulations, scale) = (self.simulations, self.drives.scale);
-        Ok(Identified { ranking, simulations, scale, of_scale, tells, next, stopped })
+        let slc_cache = self.drives.base.slc_cache;
+        Ok(Identified { ranking, simulations, scale, of_scale, tells, next, slc_cache, stopped })
     }
 
     /// The error due to the scale, and what to measure next.

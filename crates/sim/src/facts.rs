@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use thermocline_flash::{BlockId, Counts};
-use thermocline_ftl::{BufferCounters, Counters, DeadDataCounters, PageWork};
+use thermocline_ftl::{BufferCounters, CacheCounters, Counters, DeadDataCounters, PageWork};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -23,6 +23,7 @@ pub(crate) struct Snapshot {
     counts: Counts,
     dead_data: Option<DeadDataCounters>,
     write_buffer: Option<BufferCounters>,
+    slc_cache: Option<CacheCounters>,
     erases: Vec<u32>,
 }
 
@@ -49,6 +50,8 @@ pub(crate) struct Facts<'a> {
     pub page_work: Option<PageWork>,
     /// What the write buffer did, where there is one.
     pub write_buffer: Option<BufferCounters>,
+    /// What the SLC cache did, where there is one.
+    pub slc_cache: Option<CacheCounters>,
     /// RAM of the layer, if it was measured.
     pub memory_bytes: Option<u64>,
 }
@@ -61,6 +64,7 @@ impl Snapshot {
             counts: *layer.chip().counts(),
             dead_data: layer.dead_data(),
             write_buffer: layer.inspect().write_buffer(),
+            slc_cache: layer.inspect().slc_cache(),
             erases: layer.chip().erase_counts().to_vec(),
         }
     }
@@ -98,6 +102,11 @@ impl Snapshot {
                 .inspect()
                 .write_buffer()
                 .zip(self.write_buffer)
+                .map(|(now, then)| now.since(&then)),
+            slc_cache: layer
+                .inspect()
+                .slc_cache()
+                .zip(self.slc_cache)
                 .map(|(now, then)| now.since(&then)),
             memory_bytes,
         }

@@ -43,6 +43,6 @@ pub use input::{Input, PreparedTrace, Sampling, TraceMapping, Whole, Workload};
 pub use job::{Clock, Fill, Job, ReadOnly};
 pub use result::RunResult;
 pub use run::run;
-pub use setup::is_enlarged;
+pub use setup::{is_enlarged, with_cache};
 pub use thermocline_assembly::{Device, PolicySpec, Progress};
 pub use watch::{Look, Watch};

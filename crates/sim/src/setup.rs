@@ -1,7 +1,7 @@
 //! Derived settings of a simulation: the size of the device, the clock, and the fill.
 
 use thermocline_assembly::{Device, LayerPlan, Room, show_pages};
-use thermocline_flash::CountingChip;
+use thermocline_flash::{CacheSize, CountingChip, SlcCache};
 use thermocline_policy::{preset::LayerKind, trigger::Trigger};
 
 use crate::{
@@ -24,6 +24,8 @@ pub(crate) struct Setup {
     /// Data pages minus the reserve.
     pub capacity: u64,
     pub clock: Clock,
+    /// Most blocks of the SLC cache; 0 if there is none.
+    pub cached_blocks: u32,
     /// Whether operations overlap between banks, or continue after a request is answered.
     overlaps: bool,
     /// Whether the block-mapped layer levels wear.
@@ -55,7 +57,9 @@ impl Setup {
         let banks = device.profile.geometry.banks;
         let page_mapped = policy.layer == LayerKind::PageMapped;
         let used_pages = used_pages(job, logical_pages)?;
+        let cached_blocks = most_cached(job, &device);
         Ok(Self {
+            cached_blocks,
             plan: LayerPlan::new(
                 device,
                 policy.clone(),
@@ -117,9 +121,49 @@ impl Setup {
     /// comparison.
     pub(crate) fn sized_device(job: &Job<'_>) -> Result<Device, SimError> {
         match cut_to_trace(job) {
-            Some(Cut { wanted, least }) => Ok(job.device.sized(wanted.max(least))?),
-            None => Ok(job.device.clone()),
+            Some(Cut { wanted, least }) => {
+                let data = wanted.max(least);
+                let cached = fixed_cache(job.device.profile.slc_cache)
+                    .map_or(0, |share| (data as f64 * share / (1.0 - share)).ceil() as u64);
+                with_cache(job.device.sized(data + cached)?)
+            }
+            None => with_cache(job.device.clone()),
         }
+    }
+}
+
+/// The share of a fixed SLC cache, if the device has one.
+fn fixed_cache(cache: Option<SlcCache>) -> Option<f64> {
+    cache.filter(|cache| cache.size == CacheSize::Fixed).map(|cache| cache.share)
+}
+
+/// The device with the blocks of its fixed SLC cache apart from its data blocks: they are its last.
+///
+/// # Errors
+/// [`SimError::Usage`] if no data block is left.
+pub fn with_cache(mut device: Device) -> Result<Device, SimError> {
+    if let Some(share) = fixed_cache(device.profile.slc_cache) {
+        let geometry = &mut device.profile.geometry;
+        geometry.system_blocks += part_of(share, geometry.data_blocks());
+        geometry.check().map_err(|e| SimError::Usage(format!("‹slc-cache›: {e}")))?;
+    }
+    Ok(device)
+}
+
+/// A share of so many blocks, at least one.
+fn part_of(share: f64, blocks: u32) -> u32 {
+    (share * f64::from(blocks)).round().max(1.0) as u32
+}
+
+/// Most blocks of the SLC cache of a device that was sized; those of a fixed one are no data blocks any more.
+fn most_cached(job: &Job<'_>, device: &Device) -> u32 {
+    let geometry = &device.profile.geometry;
+    match device.profile.slc_cache {
+        None => 0,
+        Some(SlcCache { size: CacheSize::Fixed, .. }) => {
+            geometry.system_blocks - job.device.profile.geometry.system_blocks
+        }
+        Some(SlcCache { share, .. }) => part_of(share, geometry.data_blocks()),
     }
 }
 

@@ -1,13 +1,13 @@
 //! The device, and its content before the run.
 
-use thermocline_flash::WriteBuffer;
+use thermocline_flash::{SlcCache, WriteBuffer};
 use thermocline_units::USUAL_OVER_PROVISIONING;
 
 use crate::{
     choices, group,
     values::{
         COUNT, DAILY_WRITES, DEVICE, FILL, FillArg, ONE_OR_MORE, PAGE_SIZE, READ_ONLY, ReadOnlyArg,
-        SAMPLE, SHARE, SIZE, TIME, WRITE_BUFFER,
+        SAMPLE, SHARE, SIZE, SLC_CACHE, TIME, WRITE_BUFFER,
     },
 };
 
@@ -64,6 +64,16 @@ group! {
         /// coalesce. The page written longest ago leaves it first (lru:64MiB), or the page that came first
         /// (fifo:64MiB); a flush empties it [default: the device's own, or none].
         write_buffer: Option<Option<WriteBuffer>> = one("write-buffer", "SIZE|none", WRITE_BUFFER);
+        /// Blocks that take the host's pages first, one bit a cell, and are folded into the log when they are full or in
+        /// idle time: of their own (fixed:5%), or as many free ones as can be borrowed (dynamic, dynamic:20%). Cells
+        /// hold 3 bits otherwise, unless said (fixed:5%/4) [default: the device's own, or none].
+        slc_cache: Option<Option<SlcCache>> = one("slc-cache", "SIZE|none", SLC_CACHE);
+        /// Make superblocks of the blocks at one position in all banks, which then work together: plain, or with a page
+        /// of parity in each stripe [default: banks work by themselves].
+        superblocks: Option<SuperblocksArg> = one("superblocks", "plain|parity", SUPERBLOCKS);
+        /// Bytes that the drive programs for metadata beside each byte of a page, for `drive_write_amplification`
+        /// [default: a drive's own; none for others].
+        overhead: Option<f64> = one("overhead", "SHARE", SHARE);
         /// Requests the device works on at once [default: with ‹clock device› one, otherwise all that
         /// have arrived].
         queue_depth: Option<u32> = one("queue-depth", "N", COUNT);
@@ -93,6 +103,16 @@ choices! {
         Sequential = "sequential",
         /// Every page once, in random order.
         Shuffled = "shuffled",
+    }
+}
+
+choices! {
+    /// What superblocks hold.
+    pub enum SuperblocksArg, SUPERBLOCKS {
+        /// Data alone.
+        Plain = "plain",
+        /// Data, and a page of parity in each stripe.
+        Parity = "parity",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, str::FromStr};
 
-use thermocline_flash::{BufferOrder, WriteBuffer};
+use thermocline_flash::{BufferOrder, CacheSize, SlcCache, WriteBuffer};
 use thermocline_policy::{
     ParamInfo, PolicyInfo, Ticks,
     bank::BankAssignment,
@@ -146,6 +146,39 @@ fn write_buffer(text: &str) -> Result<Option<WriteBuffer>, String> {
     buffer.map(|(order, bytes)| Some(WriteBuffer { order, bytes })).ok_or_else(|| {
         format!("`{text}` is no write buffer; write it as 64MiB, lru:64MiB, fifo:64MiB or none")
     })
+}
+
+/// Bits of a cell where nothing is said of them.
+const BITS: u32 = 3;
+
+/// Parses an SLC cache: `fixed:5%`, `dynamic`, `dynamic:20%/4`, `none`.
+fn slc_cache(text: &str) -> Result<Option<SlcCache>, String> {
+    if text == NONE {
+        return Ok(None);
+    }
+    let parse = || {
+        let (cache, bits) = match text.split_once('/') {
+            Some((cache, bits)) => (cache, bits.parse().ok()?),
+            None => (text, BITS),
+        };
+        let (name, share) = cache.split_once(':').unwrap_or((cache, ""));
+        let size = [CacheSize::Fixed, CacheSize::Dynamic].into_iter().find(|s| s.name() == name)?;
+        let share = match share {
+            "" if size == CacheSize::Dynamic => 1.0,
+            share => parse_share(share).ok()?,
+        };
+        Some(Some(SlcCache { size, share, bits }))
+    };
+    parse().ok_or_else(|| {
+        format!("`{text}` is no SLC cache; write it as fixed:5%, dynamic, dynamic:20%, fixed:5%/4 or none")
+    })
+}
+
+fn show_slc_cache(SlcCache { size, share, bits }: SlcCache) -> String {
+    let most = size == CacheSize::Dynamic && share == 1.0;
+    let share = if most { String::new() } else { format!(":{share}") };
+    let bits = if bits == BITS { String::new() } else { format!("/{bits}") };
+    format!("{}{share}{bits}", size.name())
 }
 
 /// Rewrites a list of calls, such as `SepBIT,CAT(tau=1h)` or `CAT/table-4`. Names that match a
@@ -306,6 +339,8 @@ codecs! {
         Some(WriteBuffer { order: BufferOrder::Lru, bytes }) => format_size(*bytes),
         Some(WriteBuffer { order, bytes }) => format!("{}:{}", order.name(), format_size(*bytes)),
     }, Values::Any;
+    SLC_CACHE: Option<SlcCache> = slc_cache, |cache| cache.map_or(NONE.into(), show_slc_cache),
+        Values::Any;
     WORKLOAD: WorkloadSpec = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
         WorkloadSpec::to_string, Values::Any;
     FORMAT: Format = trace_format, Format::to_string, Values::Names(formats);

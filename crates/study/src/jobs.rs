@@ -11,7 +11,7 @@ use thermocline_flash::BUILT_IN_PROFILES;
 use thermocline_policy::trigger::Watermarks;
 use thermocline_sim::{
     Clock, DelayLog, Fill, Input, Job, Outcome, PreparedTrace, ReadOnly, Sampling, SimError,
-    TraceMapping, Watch, Workload, compare_each, traffic::Traffic,
+    TraceMapping, Watch, Workload, compare_each, traffic::Traffic, with_cache,
 };
 use thermocline_trace::{
     generate::GeneratorOptions,
@@ -25,7 +25,7 @@ use crate::{
     opening::{self, Seen},
     settings::{
         cleaning::CleaningArgs,
-        device::{ClockArg, PreconditionArg, ShapeArgs},
+        device::{ClockArg, DeviceArgs, PreconditionArg, ShapeArgs, SuperblocksArg},
         input::{FootprintArg, PartialPages},
         run::SimulationArgs,
         transform::Part,
@@ -91,10 +91,8 @@ fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
 /// follows from the traces.
 pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device, SimError> {
     let shape = &args.device.shape;
-    let mut device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
-    if let Some(buffer) = args.device.write_buffer {
-        device.profile.write_buffer = buffer;
-    }
+    let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
+    let device = with_front(device, &args.device)?;
     match (args.mapping.sample, args.device.scale) {
         (Some(_), Some(_)) => {
             Err(usage("‹sample› and ‹scale› both make the device smaller; leave one out"))
@@ -103,6 +101,18 @@ pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device
         (None, Some(of)) => Ok(device.scaled(of)?),
         (None, None) => Ok(device),
     }
+}
+
+/// The device with what was asked for beside its log.
+fn with_front(mut device: Device, args: &DeviceArgs) -> Result<Device, SimError> {
+    if let Some(superblocks) = args.superblocks {
+        device = device.superblocks(superblocks == SuperblocksArg::Parity)?;
+    }
+    let profile = &mut device.profile;
+    profile.write_buffer = args.write_buffer.unwrap_or(profile.write_buffer);
+    profile.slc_cache = args.slc_cache.unwrap_or(profile.slc_cache);
+    profile.overhead = args.overhead.or(profile.overhead);
+    Ok(device.checked()?)
 }
 
 /// The profile that is nearest to what all the traces were recorded on, where their formats tell and nobody
@@ -210,6 +220,7 @@ fn files(
     args: &SimulationArgs,
     context: Context<'_>,
 ) -> Result<PreparedTrace, SimError> {
+    let device = &with_cache(device.clone())?;
     let exported = device.exported_pages(args.device.spare(device.over_provisioning));
     let options = GeneratorOptions {
         bytes: args.workload.bytes,

@@ -31,6 +31,9 @@ Examples:
       --placement age-sort
   Behind 4 MiB of RAM in which writes of a page coalesce
     thermocline run --workload zipf:0.99 --write-buffer 4MiB
+  A drive with a fixed SLC cache and parity over its dies
+    thermocline run --device nvme-tlc-client --superblocks parity \\
+      --slc-cache fixed:5% --workload hot-cold:90/10
   From a pipe, only writes, result as JSON
     blkparse -i sda | thermocline run --trace - --ops write,trim --json
 

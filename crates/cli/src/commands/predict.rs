@@ -78,10 +78,10 @@ pub fn run(args: PredictArgs, console: Console) -> Result<(), Failure> {
     let done = run.run(Extras::default(), console.context())?;
     done.notes.iter().for_each(|note| console.note(note));
     let result = done.result();
-    let Some(pages) = result.write_amplification else {
+    let Some(pages) = result.drive_write_amplification else {
         return Err(Failure::failed("the host wrote nothing that could be predicted from"));
     };
-    let amplification = Figure::of(pages * (1.0 + drive.overhead), fit_error);
+    let amplification = Figure::of(pages, fit_error);
     let (tbw, years) = life(result, fit_error);
     let warranted = args.warranty_bytes.map(|bytes| bytes as f64).or_else(|| {
         let days = args.warranty_years * DAYS_OF_A_YEAR;

@@ -91,11 +91,12 @@ pub fn answer(found: &Identified, runs: &[MeasuredRun]) -> Vec<String> {
         format!(" ({:.1} to {:.1} % fit as well)", low * 100.0, high * 100.0)
     });
     lines.push(format!(
-        "Answer: {}, {:.1} % over-provisioning{range}, {} superblocks{}, {overhead}.",
+        "Answer: {}, {:.1} % over-provisioning{range}, {} superblocks{}, {overhead}{}.",
         model.family.name,
         model.over_provisioning * 100.0,
         model.superblocks,
         superblocks(best),
+        if found.slc_cache.is_some() { ", behind an SLC cache of unknown size" } else { "" },
     ));
     lines.push(format!(
         "Write amplification in the last quarter is off by at most {:.1} %, whole curves by {:.1} % (rms).",

@@ -1,8 +1,8 @@
 //! A bank: a small device of its own that cleans by itself.
 //!
 //! What always holds:
-//! * every block is free, open for one stream, closed, set aside, condemned, or unusable, and the free
-//!   list and the open blocks are exactly the blocks of the first two kinds;
+//! * every block is free, open for one stream, closed, set aside or lent, condemned, or unusable, and the
+//!   free list and the open blocks are exactly the blocks of the first two kinds;
 //! * a block's valid count is the number of unmarked pages mapped into it, except while its survivors
 //!   are being moved, and `live` is the sum of all;
 //! * exactly the closed blocks stand in the index of victims.
@@ -287,6 +287,21 @@ impl Bank {
     fn pass_on_watched(&mut self) {
         self.victim.watch(&self.watched);
         self.watched.clear();
+    }
+
+    // How blocks are lent.
+
+    /// Lends the free block that waited longest.
+    pub(super) fn lend(&mut self) -> Option<BlockId> {
+        let block = self.free.pop_front()?;
+        self.blocks.lend(block);
+        Some(block)
+    }
+
+    /// A lent block is back, erased so many times by now.
+    pub(super) fn take_back(&mut self, block: BlockId, erases: u32) {
+        self.blocks.take_back(block, erases);
+        self.free.push_back(block);
     }
 
     // How blocks are opened and closed.

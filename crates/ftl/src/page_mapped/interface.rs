@@ -146,6 +146,23 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         done
     }
 
+    fn lend(&mut self) -> Option<BlockId> {
+        let spare = kept_from_lending(&self.parts) + 1;
+        let lender = self.parts.banks.iter_mut().find(|bank| bank.free_blocks() > spare)?;
+        lender.lend()
+    }
+
+    fn take_back(&mut self, block: BlockId) {
+        let (erases, banks) = (self.parts.chip.erase_count(block), &mut self.parts.banks);
+        let bank = banks.bank_of(block);
+        banks[bank].take_back(block, erases);
+    }
+
+    fn wants_back(&self) -> bool {
+        let kept = kept_from_lending(&self.parts);
+        self.parts.banks.iter().any(|bank| bank.free_blocks() <= kept)
+    }
+
     fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
         let mut done = self.scrub_once(now);
         if done == Ok(false) {
@@ -189,6 +206,11 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         self.set_follow_up();
         Ok(())
     }
+}
+
+/// Free blocks of a bank that are not lent: those without which it would clean, and one for each stream to open.
+fn kept_from_lending<C: Chip, P: Placement>(parts: &Parts<C, P>) -> usize {
+    parts.config.watermarks.high as usize + usize::from(parts.placement.streams())
 }
 
 impl<C: Chip, P: Placement> Inspect for PageMapped<C, P> {

@@ -17,7 +17,7 @@ pub enum State {
     Open,
     /// Full, and a candidate as soon as it has garbage.
     Closed,
-    /// Full, but outside the index, because the placement has its own queue.
+    /// Full, but outside the index, because the placement has its own queue; or lent.
     Aside,
     /// Full, and a victim that is being cleaned in steps: not a candidate, with a shrinking number
     /// of survivors.

@@ -268,6 +268,19 @@ impl BlockTable {
         self.leave(at);
     }
 
+    /// Sets a free block aside: it is lent.
+    pub fn lend(&mut self, block: BlockId) {
+        debug_assert_eq!(self.block(block).state, State::Free, "{block:?} is lent");
+        self.block_mut(block).state = State::Aside;
+    }
+
+    /// A lent block is free again, erased so many times by now.
+    pub fn take_back(&mut self, block: BlockId, erases: u32) {
+        debug_assert_eq!(self.block(block).state, State::Aside, "{block:?} comes back");
+        let block = self.block_mut(block);
+        (block.state, block.erases) = (State::Free, erases);
+    }
+
     /// Puts a block that was set aside back into the index.
     pub fn readmit(&mut self, block: BlockId) {
         let at = self.at(block);

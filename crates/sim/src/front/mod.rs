@@ -1,103 +1,120 @@
 //! What a drive has in front of its log: a layer around the layer.
 //!
 //! A *write buffer* holds pages in RAM. A write of a page that it holds replaces that page, and a read of it needs no
-//! flash. Fills go past it, because their data are old when the run begins.
+//! flash. What leaves it goes to the *SLC cache*, if there is one, and then to the log. Fills go past both, because their
+//! data are old when the run begins.
 //!
-//! Its counters are those of the inner layer, as the host sees them: pages that a buffer holds were written and not
-//! programmed.
+//! The counters are those of the log, as the host sees them: pages in the buffer were written and not programmed, and
+//! pages that the cache folds were copied.
 
 mod buffer;
+mod cache;
+mod refuse;
 
-use thermocline_assembly::show_pages;
-use thermocline_flash::{BlockId, BufferOrder, CountingChip, Lpn, Ppn, Timing, WriteBuffer};
+use thermocline_flash::{BlockId, BufferOrder, CountingChip, Lpn, Ppn, Timing};
 use thermocline_ftl::{
-    BankState, BlockState, BufferCounters, Counters, DeadDataCounters, DeadPages, EndOfLife,
-    FtlError, Holds, Inspect, Layer, PageIo, PageState, PageWork, Upkeep,
+    BankState, BlockState, BufferCounters, CacheCounters, Counters, DeadDataCounters, DeadPages,
+    EndOfLife, FtlError, Holds, Inspect, Layer, PageIo, PageState, PageWork, Upkeep,
 };
-use thermocline_units::format_size;
 
-use self::buffer::Buffer;
+use self::{buffer::Buffer, cache::Cache};
 use crate::{SimError, engine::Driven, job::Job, setup::Setup};
 
-/// A layer behind a write buffer.
+/// A layer behind a write buffer, an SLC cache, or both.
 pub(crate) struct Front<'a> {
-    inner: &'a mut dyn Driven,
-    order: BufferOrder,
-    buffer: Buffer,
+    log: &'a mut dyn Driven,
+    buffer: Option<(BufferOrder, Buffer)>,
     buffered: BufferCounters,
-    /// Pages that the host trimmed while only the buffer held them.
+    cache: Option<Cache>,
+    /// Reads of the host that the cache answered.
+    cache_reads: u64,
+    /// Pages that the host trimmed while the log did not hold them.
     trims: u64,
-    /// Those of the inner layer, as the host sees them.
+    /// Those of the log, as the host sees them.
     counters: Counters,
-    /// The longest step of the inner layer in idle time.
+    /// The longest step in idle time.
     idle_step_ns: u64,
 }
 
 impl<'a> Front<'a> {
     /// Puts in front of a layer what its device has there, if it has anything.
     pub(crate) fn of(
-        inner: &'a mut dyn Driven,
+        log: &'a mut dyn Driven,
         job: &Job<'_>,
         setup: &Setup,
     ) -> Result<Option<Self>, SimError> {
         let profile = &setup.plan.device.profile;
-        let Some(WriteBuffer { order, bytes }) = profile.write_buffer else { return Ok(None) };
-        let (page_size, logical) = (profile.geometry.page_size, inner.logical_pages());
-        let refuse = |why: &str, remedy: &str| {
-            Err(SimError::Usage(format!("‹write-buffer {}›: {why}; {remedy}", format_size(bytes))))
-        };
-        if job.policy.sees_future() {
-            let why = "the oracle knows the writes of the host, not those that a buffer passes on";
-            return refuse(why, "leave out the buffer or the oracle");
+        let logical = log.logical_pages();
+        if profile.write_buffer.is_none() && profile.slc_cache.is_none() {
+            return Ok(None);
         }
-        if setup.keeps_contents {
-            let why = "the policy reads what the host writes, and a buffer holds no contents";
-            return refuse(why, "leave out the buffer or ‹dead-data fsaf›");
-        }
-        let pages = bytes / u64::from(page_size);
-        if pages == 0 || pages >= u64::from(logical) {
-            return refuse(
-                &format!(
-                    "it would hold {} of the device's {}",
-                    show_pages(pages, page_size),
-                    show_pages(logical.into(), page_size)
-                ),
-                "give it at least a page, and fewer than the device has",
-            );
-        }
+        refuse::impossible(log, job, setup)?;
+        let pages = |bytes: u64| (bytes / u64::from(profile.geometry.page_size)) as u32;
+        let cache = profile.slc_cache;
+        let cache = cache.map(|cache| Cache::new(cache, setup.cached_blocks, profile, logical));
+        let fold_ns = cache.as_ref().map_or(0, |cache| cache.step_ns(&profile.timing));
         Ok(Some(Self {
-            idle_step_ns: inner.upkeep().idle_step_ns(&profile.timing),
-            counters: *inner.inspect().counters(),
-            inner,
-            order,
-            buffer: Buffer::new(pages as u32, logical),
+            idle_step_ns: log.upkeep().idle_step_ns(&profile.timing).max(fold_ns),
+            counters: *log.inspect().counters(),
+            log,
+            buffer: profile
+                .write_buffer
+                .map(|buffer| (buffer.order, Buffer::new(pages(buffer.bytes), logical))),
             buffered: BufferCounters::default(),
+            cache,
+            cache_reads: 0,
             trims: 0,
         }))
     }
 
-    /// Passes the oldest page on; false if there is none.
+    /// Writes a page behind the buffer.
+    fn pass(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        match &mut self.cache {
+            Some(cache) => cache.write(self.log, lpn, now),
+            None => self.log.write(lpn, &[], now),
+        }
+    }
+
+    /// Passes the oldest page of the buffer on; false if there is none.
     fn drain(&mut self, now: u64) -> Result<bool, FtlError> {
-        let Some(lpn) = self.buffer.oldest() else { return Ok(false) };
-        self.inner.write(lpn, &[], now)?;
-        self.buffer.remove(lpn);
+        let oldest = self.buffer.as_ref().and_then(|(_, buffer)| buffer.oldest());
+        let Some(lpn) = oldest else { return Ok(false) };
+        self.pass(lpn, now)?;
+        self.drop_buffered(lpn);
         Ok(true)
     }
 
     fn accept(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
-        if self.buffer.holds(lpn) {
+        let Some((order, buffer)) = &mut self.buffer else { return self.pass(lpn, now) };
+        if buffer.holds(lpn) {
             self.buffered.coalesced += 1;
-            if self.order == BufferOrder::Lru {
-                self.buffer.renew(lpn);
+            if *order == BufferOrder::Lru {
+                buffer.renew(lpn);
             }
         } else {
-            if self.buffer.is_full() && self.drain(now)? {
+            if buffer.is_full() && self.drain(now)? {
                 self.buffered.evictions += 1;
             }
-            self.buffer.add(lpn);
+            if let Some((_, buffer)) = &mut self.buffer {
+                buffer.add(lpn);
+            }
         }
         self.buffered.writes += 1;
         Ok(())
+    }
+
+    fn is_buffered(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|(_, buffer)| buffer.holds(lpn))
+    }
+
+    fn is_cached(&self, lpn: Lpn) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.holds(lpn))
+    }
+
+    fn drop_buffered(&mut self, lpn: Lpn) {
+        if let Some((_, buffer)) = &mut self.buffer {
+            buffer.remove(lpn);
+        }
     }
 
     fn flush(&mut self, now: u64) -> Result<(), FtlError> {
@@ -107,18 +124,63 @@ impl<'a> Front<'a> {
         Ok(())
     }
 
+    fn answer(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
+        if self.is_buffered(lpn) {
+            self.buffered.read_hits += 1;
+        } else if let Some(cache) = &self.cache
+            && cache.holds(lpn)
+        {
+            cache.read(self.log, lpn)?;
+            self.cache_reads += 1;
+        } else {
+            return self.log.read(lpn, into);
+        }
+        into.fill(0);
+        Ok(true)
+    }
+
+    fn discard(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
+        let in_log = self.log.trim(lpn, now)?;
+        let (buffered, cached) = (self.is_buffered(lpn), self.is_cached(lpn));
+        if buffered {
+            self.drop_buffered(lpn);
+            self.buffered.trimmed += 1;
+        }
+        if let Some(cache) = self.cache.as_mut().filter(|_| cached) {
+            cache.trim(lpn);
+        }
+        let held = in_log || buffered || cached;
+        self.trims += u64::from(held && !in_log);
+        Ok(held)
+    }
+
+    fn work(&mut self, now: u64) -> Result<bool, FtlError> {
+        let folded = match &mut self.cache {
+            Some(cache) => cache.fold_in_idle_time(self.log, now)?,
+            None => false,
+        };
+        Ok(folded || self.log.upkeep().clean_in_idle_time(now)?)
+    }
+
     /// Brings the counters up to date after an operation.
     fn counted<T>(&mut self, done: T) -> T {
-        let inner = self.inner.inspect().counters();
+        let log = self.log.inspect().counters();
         let BufferCounters { writes, evictions, flushed, read_hits, .. } = self.buffered;
         let drained = evictions + flushed;
+        let cached = self.cache.as_ref().map(Cache::did).copied().unwrap_or_default();
+        // What the log calls writes of the host are the pages that bypassed the cache, and those that it folded.
+        let passed = log.host_writes + cached.writes - cached.folded;
         self.counters = Counters {
-            host_writes: inner.host_writes - drained + writes,
+            host_writes: passed - drained + writes,
             buffered: writes,
             drained,
-            host_reads: inner.host_reads + read_hits,
-            trims: inner.trims + self.trims,
-            ..*inner
+            host_reads: log.host_reads + read_hits + self.cache_reads,
+            trims: log.trims + self.trims,
+            copies: log.copies + cached.folded,
+            erases: log.erases + cached.erases,
+            // With a cache, pages are marked for it alone.
+            dead_left: if self.cache.is_some() { 0 } else { log.dead_left },
+            ..*log
         };
         done
     }
@@ -126,11 +188,11 @@ impl<'a> Front<'a> {
 
 impl PageIo for Front<'_> {
     fn logical_pages(&self) -> u32 {
-        self.inner.logical_pages()
+        self.log.logical_pages()
     }
 
     fn fill(&mut self, lpn: Lpn, read_only: bool, now: u64) -> Result<(), FtlError> {
-        let done = self.inner.fill(lpn, read_only, now);
+        let done = self.log.fill(lpn, read_only, now);
         self.counted(done)
     }
 
@@ -143,35 +205,23 @@ impl PageIo for Front<'_> {
     }
 
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        let done = if self.buffer.holds(lpn) {
-            self.buffered.read_hits += 1;
-            into.fill(0);
-            Ok(true)
-        } else {
-            self.inner.read(lpn, into)
-        };
+        let done = self.answer(lpn, into);
         self.counted(done)
     }
 
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        let mut done = self.inner.trim(lpn, now);
-        if self.buffer.holds(lpn) {
-            self.buffer.remove(lpn);
-            self.buffered.trimmed += 1;
-            self.trims += u64::from(done == Ok(false));
-            done = done.map(|_| true);
-        }
+        let done = self.discard(lpn, now);
         self.counted(done)
     }
 }
 
 impl Upkeep for Front<'_> {
     fn filled(&mut self, now: u64) -> Result<(), FtlError> {
-        self.inner.upkeep().filled(now)
+        self.log.upkeep().filled(now)
     }
 
     fn begin_statistics(&mut self) {
-        self.inner.upkeep().begin_statistics();
+        self.log.upkeep().begin_statistics();
     }
 
     fn idle_step_ns(&self, timing: &Timing) -> u64 {
@@ -180,7 +230,7 @@ impl Upkeep for Front<'_> {
     }
 
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
-        let done = self.inner.upkeep().clean_in_idle_time(now);
+        let done = self.work(now);
         self.counted(done)
     }
 
@@ -197,67 +247,74 @@ impl Inspect for Front<'_> {
     }
 
     fn write_buffer(&self) -> Option<BufferCounters> {
-        Some(BufferCounters { left: self.buffer.pages() as u64, ..self.buffered })
+        let (_, buffer) = self.buffer.as_ref()?;
+        Some(BufferCounters { left: buffer.pages() as u64, ..self.buffered })
+    }
+
+    fn slc_cache(&self) -> Option<CacheCounters> {
+        self.cache.as_ref().map(Cache::counters)
     }
 
     fn holds(&self, lpn: Lpn) -> Holds {
-        if self.buffer.holds(lpn) { Holds::Data } else { self.inner.inspect().holds(lpn) }
+        let in_front = self.is_buffered(lpn) || self.is_cached(lpn);
+        if in_front { Holds::Data } else { self.log.inspect().holds(lpn) }
     }
 
     fn choices(&self) -> Vec<(&'static str, u64)> {
-        self.inner.inspect().choices()
+        self.log.inspect().choices()
     }
 
     fn report(&self) -> Vec<(&'static str, String)> {
-        self.inner.inspect().report()
+        self.log.inspect().report()
     }
 
     fn free_blocks(&self) -> Option<u32> {
-        self.inner.inspect().free_blocks()
+        self.log.inspect().free_blocks()
     }
 
     fn mapped_pages(&self) -> Option<u32> {
-        self.inner.inspect().mapped_pages()
+        self.log.inspect().mapped_pages()
     }
 
     fn banks(&self) -> Vec<BankState> {
-        self.inner.inspect().banks()
+        self.log.inspect().banks()
     }
 
     fn page_work(&self) -> Option<PageWork> {
-        self.inner.inspect().page_work()
+        self.log.inspect().page_work()
     }
 
     fn spare_blocks(&self) -> Option<u32> {
-        self.inner.inspect().spare_blocks()
+        self.log.inspect().spare_blocks()
     }
 
     fn end_of_life(&self) -> Option<EndOfLife> {
-        self.inner.inspect().end_of_life()
+        self.log.inspect().end_of_life()
     }
 
     fn locate(&self, lpn: Lpn) -> Ppn {
-        self.inner.inspect().locate(lpn)
+        self.log.inspect().locate(lpn)
     }
 
     fn erases(&self, block: BlockId) -> u32 {
-        self.inner.inspect().erases(block)
+        self.log.inspect().erases(block)
     }
 
     fn valid_pages(&self, block: BlockId) -> u32 {
-        self.inner.inspect().valid_pages(block)
+        self.log.inspect().valid_pages(block)
     }
 
     fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
-        self.inner.inspect().block_states(first, into);
+        self.log.inspect().block_states(first, into);
     }
 
     fn page_states(&self, block: BlockId) -> Vec<PageState> {
-        self.inner.inspect().page_states(block)
+        self.log.inspect().page_states(block)
     }
 
     fn check(&self) -> Result<(), String> {
-        self.inner.inspect().check()
+        self.cache.as_ref().map_or(Ok(()), Cache::check)?;
+        self.log.inspect().check()
     }
 }
 
@@ -265,11 +322,11 @@ impl Layer for Front<'_> {
     type Chip = CountingChip;
 
     fn chip(&self) -> &CountingChip {
-        self.inner.chip()
+        self.log.chip()
     }
 
     fn chip_mut(&mut self) -> &mut CountingChip {
-        self.inner.chip_mut()
+        self.log.chip_mut()
     }
 
     fn upkeep(&mut self) -> &mut dyn Upkeep {
@@ -281,10 +338,10 @@ impl Layer for Front<'_> {
     }
 
     fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
-        self.inner.dead_pages()
+        self.log.dead_pages()
     }
 
     fn dead_data(&self) -> Option<DeadDataCounters> {
-        self.inner.dead_data()
+        self.log.dead_data()
     }
 }

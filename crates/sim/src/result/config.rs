@@ -142,6 +142,18 @@ part! {
         /// Which page leaves that first: `lru` or `fifo`; absent where it has none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub write_buffer_order: Option<&'static str> => Look::HIDDEN,
+        /// `fixed` or `dynamic`, its SLC cache; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_cache: Option<&'static str> => Look::HIDDEN,
+        /// Share of the blocks in that, or the most that it borrows; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_cache_share: Option<f64> => Look::HIDDEN,
+        /// Bits of a cell outside that; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_cache_bits: Option<u32> => Look::HIDDEN,
+        /// Pages of a stripe over the dies of a superblock, one of them parity; absent where there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub stripe_pages: Option<u32> => Look::HIDDEN,
         /// Bytes that a drive programs beside each byte of a page (parity, metadata); absent for a chip.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub overhead: Option<f64> => Look::HIDDEN,
@@ -164,7 +176,11 @@ impl From<&Profile> for Device {
             energy: p.energy,
             write_buffer_bytes: p.write_buffer.map(|buffer| buffer.bytes),
             write_buffer_order: p.write_buffer.map(|buffer| buffer.order.name()),
-            overhead: p.drive.as_ref().map(|drive| drive.overhead),
+            slc_cache: p.slc_cache.map(|cache| cache.size.name()),
+            slc_cache_share: p.slc_cache.map(|cache| cache.share),
+            slc_cache_bits: p.slc_cache.map(|cache| cache.bits),
+            stripe_pages: p.stripe_pages,
+            overhead: p.metadata(),
         }
     }
 }

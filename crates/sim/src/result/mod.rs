@@ -3,9 +3,9 @@
 //! Each part is declared by `part!` (see [`metric`](crate::metric)). A new figure is a field there.
 //! Keys are added, never renamed, and their meaning does not change.
 
-mod buffer;
 mod cleaning;
 mod config;
+mod front;
 mod sample;
 mod settled;
 mod stored;
@@ -15,9 +15,9 @@ mod wear;
 
 use thermocline_flash::BlockId;
 
-pub use buffer::WriteBuffer;
 pub use cleaning::{Cleaning, DeadData, Map, Nftl, Predictions};
 pub use config::{Config, Device, Idle, Trigger};
+pub use front::{SlcCache, WriteBuffer};
 pub use sample::Sample;
 pub(crate) use sample::more_programs;
 pub use settled::Settled;
@@ -58,7 +58,7 @@ part! {
             .column("write\namplif.", 1)
             .less(),
         /// The same with what a drive programs beside its pages (parity, metadata): what its own counters would say.
-        /// Absent for a chip.
+        /// Absent for a chip without either.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub drive_write_amplification: Option<f64> = on_drive(facts)
             => Look::line("with the drive's overhead", Format::Fixed(3)).among(AMPLIFICATION).less(),
@@ -78,6 +78,10 @@ part! {
         #[serde(skip_serializing_if = "Option::is_none")]
         pub write_buffer: Option<WriteBuffer> =
             facts.write_buffer.map(|did| WriteBuffer::of(facts, did)) => Look::HIDDEN,
+        /// What the device's SLC cache did; absent where it has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub slc_cache: Option<SlcCache> =
+            facts.slc_cache.map(|did| SlcCache::of(facts, did)) => Look::HIDDEN,
         /// What a map on the chip cost; absent where the map is in RAM.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub map: Option<Map> = facts.job.map_cache.map(|_| Map::of(facts)) => Look::HIDDEN,
@@ -199,8 +203,11 @@ impl RunResult {
 }
 
 fn on_drive(facts: &Facts<'_>) -> Option<f64> {
-    let drive = facts.setup.plan.device.profile.drive.as_ref()?;
-    sample::estimate(facts).map(|pages| pages * (1.0 + drive.overhead))
+    let profile = &facts.setup.plan.device.profile;
+    let (metadata, parity) = (profile.metadata(), profile.parity());
+    metadata.or(parity)?;
+    let beside = |share: Option<f64>| 1.0 + share.unwrap_or(0.0);
+    sample::estimate(facts).map(|pages| pages * beside(metadata) * beside(parity))
 }
 
 fn throughput(facts: &Facts<'_>) -> Option<f64> {

@@ -61,6 +61,10 @@ part! {
         /// Valid pages the layer moved; part of both.
         pub pages_copied: u64 = facts.layer.copies
             => Look::line("pages copied", Format::Count).column("copied\npages", 9).less(),
+        /// Pages of parity programmed beside them: one for each full stripe. Absent where there is no parity.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub parity_pages_programmed: Option<u64> = parity(facts)
+            => Look::line("pages of parity programmed", Format::Count),
         /// Out-of-band areas read by themselves.
         pub oob_read: u64 = facts.chip.oob_reads
             => Look::line("out-of-band areas read", Format::Count).quiet(),
@@ -68,6 +72,11 @@ part! {
         pub blocks_erased: u64 = facts.layer.erases
             => Look::line("blocks erased", Format::Count).column("erases", 7).less(),
     }
+}
+
+fn parity(facts: &Facts<'_>) -> Option<u64> {
+    let data = facts.setup.plan.device.profile.stripe_pages? - 1;
+    Some((facts.chip.programs + facts.chip.copies) / u64::from(data))
 }
 
 fn path(facts: &Facts<'_>) -> String {

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use serde_json::Value;
 use thermocline_assembly::device::Overrides;
-use thermocline_flash::{BufferOrder, WriteBuffer};
+use thermocline_flash::{BufferOrder, CacheSize, SlcCache, WriteBuffer};
 use thermocline_sim::{
     Device, Fill, HugePages, Input, Job, PolicySpec, Progress, RunResult, Workload,
     metric::{self, Kind, metrics, parts},
@@ -35,7 +35,7 @@ fn result_of(policy: PolicySpec) -> RunResult {
         .expect("it runs")
 }
 
-/// A run on a part of a drive with a write buffer at a scale, preconditioned in random order.
+/// A run on a part of a drive with a write buffer, an SLC cache and parity at a scale, preconditioned in random order.
 fn on_drive() -> RunResult {
     let workload = Workload {
         spec: "uniform".parse().expect("a workload"),
@@ -47,6 +47,8 @@ fn on_drive() -> RunResult {
     let policy = PolicySpec::parse("greedy", None, None).expect("a policy");
     let mut drive = Device::load("micron-7450-800g").expect("built in");
     drive.profile.write_buffer = Some(WriteBuffer { order: BufferOrder::Fifo, bytes: 1 << 30 });
+    let cache = SlcCache { size: CacheSize::Fixed, share: 0.01, bits: 3 };
+    (drive.profile.slc_cache, drive.profile.stripe_pages) = (Some(cache), Some(16));
     let drive = drive.scaled(4096).expect("a device");
     let job = Job::new(drive, policy, Input::Workload(&workload));
     let job = Job { fill: Fill::Shuffled, used: Some(20_000), scale: 4096, ..job };

@@ -109,5 +109,5 @@ fn what_a_buffer_cannot_do_is_refused() {
         run(&job, &Progress::default()).expect_err("it is refused").to_string()
     };
     assert!(refused(1024, "greedy").contains("fewer than the device has"));
-    assert!(refused(8, "oracle").contains("leave out the buffer or the oracle"));
+    assert!(refused(8, "oracle").contains("the oracle knows"));
 }
