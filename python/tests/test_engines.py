@@ -1,10 +1,12 @@
 """What runs jobs elsewhere is taken as it is, and gives the table of a thread a core."""
 
 import multiprocessing
+import pickle
 import subprocess
 import sys
 
 import joblib
+import numpy as np
 import pytest
 import submitit
 
@@ -46,6 +48,15 @@ def test_submitit(tmp_path, expected):
     assert swept(tmp_path / "store", executor) == without_perf(expected)
 
 
+def test_numbers_of_a_grid_are_numbers(tmp_path):
+    grid = {**GRID, "policy": "greedy", "over_provisioning": [0.1, np.float64(0.2)], "seed": range(2), "banks": [1, "2"]}
+    swept = tc.sweep(grid, store=tmp_path, progress=False)
+    assert {row["asked.over-provisioning"] for row in swept.rows()} == {0.1, 0.2}
+    table = swept.to_arrow()
+    assert sorted(set(table["asked.seed"].to_pylist())) == [0, 1] and set(table["asked.banks"].to_pylist()) == {"1", "2"}
+    assert pickle.loads(pickle.dumps(swept)).rows() == swept.rows()
+
+
 def test_an_address_is_no_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for call in (lambda: tc.sweep(GRID, store="s3://bucket/results"), lambda: tc.fleet("a.tct", store="s3://bucket/results")):
@@ -64,3 +75,21 @@ def test_the_package_is_a_command(tmp_path):
     assert ran.returncode == 0 and f'"write_amplification": {plain.write_amplification}' in ran.stdout
     assert run("run", *asked, "--polcy", "dac").returncode == 2 and run("info", "no/such/file").returncode == 3
     assert run("convert", "no/such/file", str(tmp_path / "a.parquet")).stderr.startswith("error: no/such/file")
+
+
+def test_a_search_is_that_of_the_command_line(tmp_path):
+    grid = {"workload": "uniform", "capacity": "16MiB", "bytes": "8MiB", "policy": ["greedy", "fifo"], "over_provisioning": "10%..60%"}
+    found = tc.sweep(grid, until="write_amplification<=1.7", tolerance="5%", store=tmp_path, progress=False)
+    assert found.complete and set(found.found) == {"policy greedy", "policy fifo"} and found.computed == len(found.tried)
+    assert all(sentence.startswith("policy ") and "tolerance 5%" in sentence for sentence in found.sentences)
+    for policy in ("greedy", "fifo"):
+        figures = {row["asked.over-provisioning"]: row["write_amplification"] for row in found.rows() if row["asked.policy"] == policy}
+        edge = found.found[f"policy {policy}"]
+        below = f"{int(edge[:-1]) - 5}%"
+        assert figures[edge] <= 1.7 < figures[below] and len(figures) < 11
+    again = tc.sweep(grid, until="write_amplification<=1.7", tolerance="5%", store=tmp_path, progress=False)
+    assert again.computed == 0 and again.rows() == found.rows()
+    with pytest.raises(tc.UsageError, match="until: `good` is no condition"):
+        tc.sweep(grid, until="good", store=tmp_path)
+    with pytest.raises(tc.UsageError, match="leave executor= and dataset= out"):
+        tc.sweep(grid, until="write_amplification<=1.5", store=tmp_path, dataset=tmp_path / "rows")

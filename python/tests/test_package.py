@@ -1,9 +1,11 @@
 """The package as users see it. `THERMOCLINE` names the command line, whose results must be the same."""
 
 import copy
+import importlib.util
 import itertools
 import json
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -41,6 +43,14 @@ def test_import_is_quick():
     code = "import time; t = time.process_time(); import thermocline; print(time.process_time() - t)"
     took = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
     assert took < 0.1, f"{took:.3f} s"
+
+
+def test_typed_settings_are_those_of_the_spec():
+    path = pathlib.Path(__file__).parents[1] / "settings.py"
+    spec = importlib.util.spec_from_file_location("settings", path)
+    written = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(written)
+    assert written.FILE.read_text() == written.written(), "run python/settings.py"
 
 
 def test_errors_have_kinds_and_remedies():

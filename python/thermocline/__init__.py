@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from ._tune import tune
     from .learned import Learned
     from .policy import NativePlacement, NativeVictim, Placement, Policy, Victim
-    from .results import Comparison, Fleet, History, Result, Sweep, Tuned
+    from .results import Comparison, Fleet, History, Result, Searched, Sweep, Tuned
     from .trace import Trace
 
 __all__ = [
     "BrokenError", "Comparison", "FailedError", "Fleet", "History", "InputError", "Learned", "Lives", "NativePlacement",
-    "NativeVictim", "Placement", "Policy", "PolicyError", "Predictability", "Result", "Rows", "Sweep", "Victim",
+    "NativeVictim", "Placement", "Policy", "PolicyError", "Predictability", "Result", "Rows", "Searched", "Sweep",
+    "Victim",
     "ThermoclineError", "ThermoclineWarning", "Trace", "Tuned", "UsageError", "__version__", "compare", "devices", "fleet",
     "lives", "policies", "policy", "predictability", "reproduce", "results", "run", "settings", "sweep", "trace", "tune", "workloads",
 ]
@@ -45,7 +46,7 @@ _WHERE = {
     "_tune": ("tune",),
     "learned": ("Learned",),
     "policy": ("NativePlacement", "NativeVictim", "Placement", "Policy", "Victim"),
-    "results": ("Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"),
+    "results": ("Comparison", "Fleet", "History", "Result", "Searched", "Sweep", "Tuned"),
     "trace": ("Trace",),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
 from . import policy as _policy
@@ -13,8 +13,14 @@ from . import trace as _trace
 from ._places import Places
 from ._progress import Progress, Telling
 from ._sweep import several
-from ._words import Setting, texts, words
+from ._words import texts, words
 from .results import Comparison, Result, history_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import CompareSettings, RunSettings
+
 
 def run(
     trace: _trace.TraceLike | None = None,
@@ -22,7 +28,7 @@ def run(
     *,
     history: bool = False,
     progress: Progress = None,
-    **settings: Setting | _policy.PolicyLike,
+    **settings: Unpack[RunSettings],
 ) -> Result:
     """Runs one policy on one input.
 
@@ -52,7 +58,7 @@ def compare(
     policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
     progress: Progress = None,
-    **settings: Setting | _policy.PolicyLike,
+    **settings: Unpack[CompareSettings],
 ) -> Comparison:
     """Runs several policies (by default all presets that can be built) on one trace or a list of them, in
     parallel, beside the oracle. Settings are the options of ``thermocline compare``."""

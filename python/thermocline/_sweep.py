@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Union, cast, overload
 
 from . import _native, _work
 from . import policy as _policy
@@ -13,8 +14,8 @@ from ._dataset import Dataset
 from ._places import Places, shared
 from ._pool import Executors, Pool
 from ._progress import Progress, Telling
-from ._words import Setting, axes_of
-from .results import Sweep
+from ._words import Setting, axes_of, numbers_of
+from .results import Searched, Sweep
 
 STORE = "thermocline.store"
 
@@ -35,8 +36,24 @@ def absolute(folder: str | os.PathLike[str]) -> str:
     return os.path.abspath(str(folder))
 
 
+_Grid = Mapping[str, Union[Setting, _policy.PolicyLike, Sequence[Union[Setting, _policy.PolicyLike]]]]
+
+
+@overload
 def sweep(
-    grid: Mapping[str, Setting | _policy.PolicyLike | Sequence[Setting | _policy.PolicyLike]],
+    grid: _Grid,
+    *,
+    until: str,
+    tolerance: float | str | None = None,
+    store: str | os.PathLike[str] = STORE,
+    seeds: int = 1,
+    progress: Progress = None,
+) -> Searched: ...
+
+
+@overload
+def sweep(
+    grid: _Grid,
     *,
     store: str | os.PathLike[str] = STORE,
     dataset: str | os.PathLike[str] | None = None,
@@ -44,7 +61,21 @@ def sweep(
     in_flight: int | None = None,
     seeds: int = 1,
     progress: Progress = None,
-) -> Sweep:
+) -> Sweep: ...
+
+
+def sweep(
+    grid: _Grid,
+    *,
+    until: str | None = None,
+    tolerance: float | str | None = None,
+    store: str | os.PathLike[str] = STORE,
+    dataset: str | os.PathLike[str] | None = None,
+    executor: Executors = None,
+    in_flight: int | None = None,
+    seeds: int = 1,
+    progress: Progress = None,
+) -> Sweep | Searched:
     """Runs every combination of settings: ``sweep({"workload": "uniform", "policy": ["greedy", "cat"],
     "over_provisioning": "5%..25%/5%"}, store="results")``.
 
@@ -68,7 +99,17 @@ def sweep(
     ``dataset`` is a folder, or an address that pyarrow knows, into which results stream as Parquet: a file a batch,
     the columns of ``thermocline sweep`` behind one of digests, and ``failed.parquet``. A row that is there is not
     written again.
+
+    With ``until`` (``"write_amplification<=1.5"``) not every cell runs: one setting is a range without a step
+    (``"over_provisioning": "5%..40%"``), and for each combination of the others the value from which the condition holds
+    is searched, to ``tolerance``. It runs on this machine, because each value that is tried depends on the one before.
     """
+    if until is not None:
+        if executor is not None or dataset is not None:
+            raise _native.UsageError("until= searches on this machine; leave executor= and dataset= out")
+        return _searched(grid, until, tolerance, store, seeds, progress)
+    if tolerance is not None:
+        raise _native.UsageError("tolerance= is that of a search; give until= too")
     given = _policy.Given(stored=True)
     asked = given.settings(grid)
     places = Places(several(asked.pop("trace", None)))
@@ -98,7 +139,30 @@ def sweep(
             done.finish()
         finally:
             places.close()
-    return Sweep(plan, folder, done.errors, done.computed)
+    return Sweep(plan, folder, done.errors, done.computed, numbers_of(asked))
+
+
+def _searched(
+    grid: _Grid,
+    until: str,
+    tolerance: float | str | None,
+    store: str | os.PathLike[str],
+    seeds: int,
+    progress: Progress,
+) -> Searched:
+    given = _policy.Given(stored=True)
+    asked = given.settings(grid)
+    places = Places(several(asked.pop("trace", None)))
+    axes = [("trace", places.local())] if places.names else []
+    axes += axes_of(asked)
+    step = None if tolerance is None else str(tolerance)
+    with Telling(progress) as listener:
+        told = json.loads(_native.search(axes, seeds, until, step, absolute(store), places.memories, listener))
+        for note in told["notes"]:
+            listener("note", note)
+    return Searched(
+        until, dict(told["found"]), tuple(told["sentences"]), told["complete"], told["computed"], tuple(told["tried"])
+    )
 
 
 class _Done:

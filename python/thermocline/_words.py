@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Union
+from typing import Any, Union, cast
 
 Value = Union[str, int, float, bool, None, os.PathLike[str]]
 Setting = Union[Value, Iterable[Value]]
@@ -53,3 +53,16 @@ def axes_of(settings: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
     plainly = ((name, plain(value)) for name, value in settings.items())
     given = [(name, value) for name, value in plainly if value is not None and value is not False]
     return [(option(name), [] if value is True else texts(value)) for name, value in given]
+
+
+def numbers_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The numbers of a grid, by option and by the texts that stand for them; options that have texts too are left out."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in settings.items():
+        value = plain(value)
+        alone = value is None or isinstance(value, (str, numbers.Number, os.PathLike))
+        values: list[Any] = [value] if alone else list(cast("Iterable[Any]", value))
+        plainly: list[Any] = [one.item() if hasattr(one, "item") else one for one in values]
+        if plainly and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in plainly):
+            found[option(name)] = {_text(one): number for one, number in zip(values, plainly, strict=True)}
+    return found

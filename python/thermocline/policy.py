@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .learned import Learned
-
 __all__ = [
     "SIGNATURES", "Device", "NativePlacement", "NativeVictim", "Placement", "Policy", "PolicyLike", "Victim",
 ]
@@ -380,13 +378,13 @@ class Policy:
 
     name: str
     victim: str | Victim | NativeVictim | None = None
-    placement: str | Placement | NativePlacement | Learned | None = None
+    placement: str | _Own | None = None
     base: str | None = None
     """The policy whose other axes it has; by default a plain log."""
 
 
-PolicyLike = Union[str, Victim, Placement, NativeVictim, NativePlacement, "Learned", Policy]
-"""A name, or a policy of your own."""
+PolicyLike = Union[str, _Own, Policy]
+"""A name, or a policy of your own: of :class:`Victim`, :class:`Placement`, their native twins, or ``Learned``."""
 
 
 def _known_names() -> set[str]:

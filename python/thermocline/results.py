@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Comparison", "Fleet", "History", "Result", "Sweep", "Tuned"]
+__all__ = ["Comparison", "Fleet", "History", "Result", "Searched", "Sweep", "Tuned"]
 
 _SHOWN = 50
 """Rows of a sweep that a notebook shows."""
@@ -115,6 +115,8 @@ class History:
 
     host_writes: NDArray[np.int64]
     """Pages the host wrote, shape (samples,)."""
+    first_programs: NDArray[np.int64]
+    """Those of them that were programmed, shape (samples,): all, unless there is a write buffer."""
     copies: NDArray[np.int64]
     """Pages that cleaning moved, shape (samples,)."""
     victims: NDArray[np.int64]
@@ -132,7 +134,8 @@ class History:
         import numpy as np
 
         host = np.diff(self.host_writes)
-        return 1.0 + np.diff(self.copies) / np.maximum(host, 1)
+        programs = np.diff(self.first_programs) + np.diff(self.copies)
+        return np.where(host > 0, programs / np.maximum(host, 1), 1.0)
 
     def __eq__(self, other: object) -> bool:
         import numpy as np
@@ -260,11 +263,43 @@ class Comparison(_Rows):
         return axes
 
 
+@dataclass(frozen=True, eq=False)
+class Searched(_Rows):
+    """From which value on a condition holds, for each combination of the other settings."""
+
+    until: str
+    """The condition."""
+    found: dict[str, str | None]
+    """The value, by the name of a combination; none where no value of the range is the border."""
+    sentences: tuple[str, ...]
+    """What ``thermocline sweep --until`` prints."""
+    complete: bool
+    """Whether every search has an answer."""
+    computed: int
+    """Simulations that this call computed; the others were in the store."""
+    tried: tuple[dict[str, Any], ...] = field(repr=False)
+    """``name``, ``settings``, and ``result`` or ``error`` of the cells that were tried."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {**{f"asked.{name}": value for name, value in cell["settings"].items()}, "error": cell.get("error"), **dict(_flat(cell.get("result") or {}))}
+            for cell in self.tried
+        ]
+
+
 class Sweep(_Rows):
     """A grid of settings and what came of it. Results stay in the store and are read when they are asked for."""
 
-    def __init__(self, plan: _native.Plan, store: str, errors: Mapping[str, str], computed: int) -> None:
+    def __init__(
+        self,
+        plan: _native.Plan,
+        store: str,
+        errors: Mapping[str, str],
+        computed: int,
+        numbers: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         self._plan = plan
+        self._numbers = dict(numbers or {})
         self._errors = dict(errors)
         self.store = store
         """The folder of the results."""
@@ -305,11 +340,24 @@ class Sweep(_Rows):
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         for cell in self.cells:
-            settings = {f"asked.{name}": value for name, value in cell["settings"].items()}
+            settings = {f"asked.{name}": self._typed(name, value) for name, value in cell["settings"].items()}
             yield {**settings, "error": cell.get("error"), **dict(_flat(cell.get("result") or {}))}
 
+    def _typed(self, name: str, value: Any) -> Any:
+        """A number of the grid as it was given."""
+        return self._numbers.get(name, {}).get(value, value)
+
     def to_arrow(self) -> Any:
-        return _pyarrow().table(self)
+        """A ``pyarrow.Table``: a row for each cell, a column for each setting and figure. Settings that were given as
+        numbers are numbers."""
+        pa = _pyarrow()
+        table = pa.table(self)
+        for name in self._numbers:
+            column = f"asked.{name}"
+            if column in table.column_names:
+                values = [self._typed(name, value) for value in table[column].to_pylist()]
+                table = table.set_column(table.column_names.index(column), column, pa.array(values))
+        return table
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         every = list(range(len(self)))

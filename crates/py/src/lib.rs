@@ -249,6 +249,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compare, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::plan, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::execute, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::search, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::has, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::keep, module)?)?;
     module.add_function(wrap_pyfunction!(fleet::fleet, module)?)?;

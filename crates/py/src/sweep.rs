@@ -7,12 +7,13 @@ use std::{
 };
 
 use pyo3::{exceptions::PyIndexError, prelude::*};
+use serde_json::json;
 use thermocline_sim::{SimError, result::StoredResult};
 use thermocline_study::{
     settings::sweep::{Given, SweepSettings, Swept},
-    sweep::{self, Inputs},
+    sweep::{self, Asked, Inputs, Session, search as search_all},
 };
-use thermocline_sweep::{Setting, Settings, Store};
+use thermocline_sweep::{Condition, Setting, Settings, Store};
 
 use crate::{
     InMemory, Listener,
@@ -165,6 +166,52 @@ pub fn execute(
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let done = sweep::execute(&settings, &INPUTS, version, context)?;
         Ok((done.result.to_string(), done.notes))
+    })
+}
+
+/// Searches for the values from which a condition holds, with what the store has: sentences, the value of each
+/// combination of the other settings, and the cells that were tried, as JSON.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Python's side names them")]
+pub fn search(
+    py: Python<'_>,
+    axes: Vec<(String, Vec<String>)>,
+    seeds: u64,
+    until: &str,
+    tolerance: Option<String>,
+    folder: PathBuf,
+    traces: InMemory,
+    listener: Listener,
+) -> PyResult<String> {
+    let wrong = |why: String| raised(SimError::Usage(format!("‹until›: {why}")));
+    let condition = Condition::parse(until).map_err(wrong)?;
+    let settings = SweepSettings { tolerance, until: Some(condition), ..settings(&(axes, seeds))? };
+    done(py, &Named::of(traces), listener.as_ref(), |context| {
+        let (asked, store) = (Asked::of(&settings)?, Store::open(&folder)?);
+        let mut session = Session::new(&store, &INPUTS, 0, context);
+        let Some(condition) = &settings.until else { unreachable!("it was put there") };
+        let found = search_all(condition, &asked, &mut session).map_err(|(error, _)| error)?;
+        let tried = found.tried.iter().map(|cell| {
+            let pairs = cell.settings.0.iter();
+            let settings: serde_json::Map<_, _> = pairs
+                .map(|s| {
+                    (s.option.clone(), s.value.clone().unwrap_or_else(|| "true".into()).into())
+                })
+                .collect();
+            match session.result(cell) {
+                Ok(result) => json!({ "name": cell.name, "settings": settings, "result": result }),
+                Err(why) => json!({ "name": cell.name, "settings": settings, "error": why }),
+            }
+        });
+        Ok(json!({
+            "sentences": found.searched.sentences,
+            "found": found.searched.knees,
+            "complete": found.complete,
+            "tried": tried.collect::<Vec<_>>(),
+            "computed": session.computed(),
+            "notes": session.notes(),
+        })
+        .to_string())
     })
 }
 
