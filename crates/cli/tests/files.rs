@@ -137,6 +137,8 @@ fn rows_have_the_same_columns_whatever_the_layer() {
         "config.placement",
         "config.bank_assignment",
         "config.queue_depth",
+        "config.reads_first",
+        "config.suspend_program_us",
         "config.idle.policy",
         "config.idle.free_blocks",
         "config.dead_data",

@@ -6,10 +6,12 @@
 //!
 //! A program or an erase waits for its bank, occupies the channel for its setup and leaves the bank
 //! busy. A read keeps the bank busy first and then occupies the channel to transfer the data.
+//!
+//! Operations begin in the order of issue. With [reads first](Schedule) a read passes others.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, vec, vec::Vec};
 
-use crate::Timing;
+use crate::{ReadsFirst, Schedule, Timing};
 
 /// The time of every channel and bank, in nanoseconds since the start.
 #[derive(Clone, Debug)]
@@ -23,6 +25,9 @@ pub struct Clock {
     issue: u64,
     /// When the last host operation since `issue` ends.
     answered: u64,
+    /// Decides where reads are served first. The times of channels and banks are then those of
+    /// what was issued so far, if nothing more is.
+    schedule: Option<Box<Schedule>>,
 }
 
 impl Clock {
@@ -35,30 +40,75 @@ impl Clock {
             banks: vec![0; banks.max(1) as usize],
             issue: 0,
             answered: 0,
+            schedule: None,
+        }
+    }
+
+    /// Serves reads first.
+    #[must_use]
+    pub fn with_reads_first(mut self, rule: ReadsFirst) -> Self {
+        let (banks, channels) = (self.banks.len() as u32, self.channels.len() as u32);
+        self.schedule = Some(Box::new(Schedule::new(self.timing, banks, channels, rule)));
+        self
+    }
+
+    /// The schedule, where reads are served first.
+    #[inline(always)]
+    #[must_use]
+    pub fn schedule(&self) -> Option<&Schedule> {
+        self.schedule.as_deref()
+    }
+
+    /// The schedule, where reads are served first.
+    #[inline(always)]
+    pub fn schedule_mut(&mut self) -> Option<&mut Schedule> {
+        self.schedule.as_deref_mut()
+    }
+
+    /// Changes the schedule, and takes over its times.
+    #[cold]
+    #[inline(never)]
+    fn on_schedule(&mut self, change: impl FnOnce(&mut Schedule)) {
+        let Some(schedule) = &mut self.schedule else { return };
+        change(schedule);
+        self.issue = schedule.from();
+        self.channels.copy_from_slice(schedule.channels());
+        for (bank, quiet) in self.banks.iter_mut().zip(schedule.quiet()) {
+            *bank = quiet;
         }
     }
 
     /// Resets the clock: everything is idle at time 0.
     pub fn restart(&mut self) {
+        if self.schedule.is_some() {
+            return self.on_schedule(Schedule::restart);
+        }
         self.channels.fill(0);
         self.banks.fill(0);
         (self.issue, self.answered) = (0, 0);
     }
 
     /// Sets the times of the next programs.
-    pub(crate) const fn set_programs(&mut self, setup_ns: u64, ns: u64) {
+    pub(crate) fn set_programs(&mut self, setup_ns: u64, ns: u64) {
         (self.timing.program_setup_ns, self.timing.program_ns) = (setup_ns, ns);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.set_programs(setup_ns, ns);
+        }
     }
 
     /// Sets the time at which the host issues its next request.
     #[inline]
     pub fn begin(&mut self, time: u64) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.begin(time));
+        }
         self.issue = time;
         self.answered = time;
     }
 
     /// When the last host page since [`begin`](Self::begin) was read or programmed. Cleaning that
-    /// continues afterwards delays only operations that need its bank or channel.
+    /// continues afterwards delays only operations that need its bank or channel. Where reads are
+    /// served first, the [schedule](Self::schedule) knows this once it has come to pass.
     #[must_use]
     pub const fn answered(&self) -> u64 {
         self.answered
@@ -85,6 +135,9 @@ impl Clock {
 
     /// Issues nothing until a busy bank is idle.
     pub fn wait_for_a_bank(&mut self) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.wait_for_a_bank());
+        }
         let busy = (0..self.banks.len()).filter(|&bank| !self.is_idle(bank as u32));
         if let Some(end) = busy.map(|bank| self.banks[bank]).min() {
             for channel in &mut self.channels {
@@ -95,6 +148,9 @@ impl Clock {
 
     /// Accounts for processor time, during which nothing is issued.
     pub fn compute(&mut self) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.compute());
+        }
         let ns = self.timing.hotness_scan_ns;
         for channel in &mut self.channels {
             *channel = self.issue.max(*channel) + ns;
@@ -104,6 +160,9 @@ impl Clock {
     /// Programs a page.
     #[inline]
     pub fn program(&mut self, bank: u32) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.program(bank));
+        }
         let end = self.occupy(bank, self.timing.program_setup_ns, self.timing.program_ns);
         self.answered = self.answered.max(end);
     }
@@ -111,18 +170,27 @@ impl Clock {
     /// Moves a page within its bank.
     #[inline]
     pub fn copy(&mut self, bank: u32) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.copy(bank));
+        }
         let setup = self.timing.copy_setup_ns;
         self.occupy(bank, setup, self.timing.copy_ns - setup);
     }
 
     /// Erases a block.
     pub fn erase(&mut self, bank: u32) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.erase(bank));
+        }
         self.occupy(bank, self.timing.erase_setup_ns, self.timing.erase_ns);
     }
 
     /// Reads a page.
     #[inline]
     pub fn read(&mut self, bank: u32) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.read(bank));
+        }
         let bank = bank as usize;
         let sensed = self.banks[bank].max(self.issue) + self.timing.read_ns;
         let of_banks = self.channels.len();
@@ -135,6 +203,9 @@ impl Clock {
     /// Reads only the out-of-band area of a page.
     #[inline]
     pub fn read_oob(&mut self, bank: u32) {
+        if self.schedule.is_some() {
+            return self.on_schedule(|schedule| schedule.read_oob(bank));
+        }
         self.occupy(bank, 0, self.timing.oob_read_ns);
     }
 

@@ -4,8 +4,8 @@
 use alloc::{boxed::Box, collections::BTreeMap, vec, vec::Vec};
 
 use crate::{
-    BlockId, Clock, Condition, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, Rules,
-    SimulatedTime, Timing,
+    BlockId, Clock, Condition, Energy, Flash, FlashError, Geometry, Kind, Oob, Ppn, ReadsFirst,
+    Rules, SimulatedTime, Timing,
 };
 
 /// Operations of a chip.
@@ -146,6 +146,14 @@ impl CountingChip {
         self
     }
 
+    /// Keeps the time of every channel and bank, and serves reads first.
+    #[must_use]
+    pub fn with_reads_first(mut self, timing: Timing, rule: ReadsFirst) -> Self {
+        let clock = Clock::new(timing, self.geometry.banks, self.geometry.channels);
+        self.extras.get_or_insert_default().clock = Some(clock.with_reads_first(rule));
+        self
+    }
+
     /// Does something with other times for programs.
     pub fn with_programs_of<T>(
         &mut self,
@@ -159,7 +167,7 @@ impl CountingChip {
         done
     }
 
-    const fn set_programs(&mut self, (setup_ns, ns): (u64, u64)) {
+    fn set_programs(&mut self, (setup_ns, ns): (u64, u64)) {
         (self.timing.program_setup_ns, self.timing.program_ns) = (setup_ns, ns);
         if let Some(extras) = &mut self.extras
             && let Some(clock) = &mut extras.clock

@@ -51,6 +51,7 @@ mod geometry;
 mod pointer;
 mod prefetch;
 mod profile;
+mod reads_first;
 mod retrying;
 mod timing;
 
@@ -63,5 +64,6 @@ pub use front::{BufferOrder, CacheSize, SlcCache, WriteBuffer};
 pub use geometry::{Geometry, GeometryError, Kind, Rules};
 pub use prefetch::prefetch;
 pub use profile::{BUILT_IN_PROFILES, Drive, Profile};
+pub use reads_first::{Passed, ReadsFirst, Schedule};
 pub use retrying::Retrying;
-pub use timing::{Energy, Timing};
+pub use timing::{Energy, Suspend, Timing};

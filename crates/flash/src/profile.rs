@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::{Energy, Geometry, Kind, Rules, SlcCache, Timing, WriteBuffer};
+use crate::{Energy, Geometry, Kind, Rules, SlcCache, Suspend, Timing, WriteBuffer};
 
 /// A device: geometry, rules, timing and, where a source gives it, energy.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,10 @@ pub struct Profile {
     /// Times of the operations.
     #[cfg_attr(feature = "serde", serde(with = "microseconds"))]
     pub timing: Timing,
+    /// Times to suspend a program or an erase; absent where no source gives them.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(with = "suspend"))]
+    pub suspend: Option<Suspend>,
     /// Energy of the operations; absent where no source gives it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub energy: Option<Energy>,
@@ -108,12 +112,63 @@ built_in!(
     "micron-7450-800g",
 );
 
+/// Nanoseconds of a time in microseconds.
+#[cfg(feature = "serde")]
+fn ns<E: serde::de::Error>(us: f64, field: &str) -> Result<u64, E> {
+    // An hour is beyond any operation of any chip.
+    if (0.0..3.6e9).contains(&us) {
+        Ok((us * 1000.0 + 0.5) as u64)
+    } else {
+        Err(E::custom(alloc::format!("{field} = {us} is not a time in microseconds")))
+    }
+}
+
+#[cfg(feature = "serde")]
+mod suspend {
+    //! The times of [`Suspend`] in microseconds.
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::ns;
+    use crate::Suspend;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Microseconds {
+        program_us: f64,
+        erase_us: f64,
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        suspend: &Option<Suspend>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let us = |ns: u64| ns as f64 / 1000.0;
+        let of = |it: &Suspend| Microseconds {
+            program_us: us(it.program_ns),
+            erase_us: us(it.erase_ns),
+        };
+        suspend.as_ref().map(of).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Suspend>, D::Error> {
+        let Some(us) = Option::<Microseconds>::deserialize(from)? else { return Ok(None) };
+        Ok(Some(Suspend {
+            program_ns: ns(us.program_us, "program_us")?,
+            erase_ns: ns(us.erase_us, "erase_us")?,
+        }))
+    }
+}
+
 #[cfg(feature = "serde")]
 mod microseconds {
     //! Profiles give times in microseconds; the chip counts nanoseconds.
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+    use super::ns;
     use crate::Timing;
 
     #[derive(Serialize, Deserialize)]
@@ -157,16 +212,6 @@ mod microseconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timing, D::Error> {
         let m = Microseconds::deserialize(from)?;
-        let ns = |us: f64, field: &str| {
-            // An hour is beyond any operation of any chip.
-            if (0.0..3.6e9).contains(&us) {
-                Ok((us * 1000.0 + 0.5) as u64)
-            } else {
-                Err(D::Error::custom(alloc::format!(
-                    "{field} = {us} is not a time in microseconds"
-                )))
-            }
-        };
         let mut t = Timing {
             read_setup_ns: ns(m.read_setup_us, "read_setup_us")?,
             read_ns: ns(m.read_us, "read_us")?,

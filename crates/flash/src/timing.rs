@@ -48,6 +48,21 @@ impl Timing {
     }
 }
 
+/// Times from the command to suspend a running operation until the chip can read, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suspend {
+    /// Of a program, and of a copy.
+    pub program_ns: u64,
+    /// Of an erase.
+    pub erase_ns: u64,
+}
+
+impl Suspend {
+    pub(crate) const fn of(&self, erase: bool) -> u64 {
+        if erase { self.erase_ns } else { self.program_ns }
+    }
+}
+
 /// Energy of one operation each, in microjoules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -224,6 +224,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         clock,
         read_only,
         queue_depth,
+        reads_first,
+        suspend,
         watermarks,
         wears_out,
         check,
@@ -254,6 +256,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *clock == b.clock
         && *read_only == b.read_only
         && *queue_depth == b.queue_depth
+        && *reads_first == b.reads_first
+        && *suspend == b.suspend
         && *watermarks == b.watermarks
         && *wears_out == b.wears_out
         && *check == b.check

@@ -77,6 +77,10 @@ pub struct Job<'a> {
     /// Number of requests that the device works on at once. The default is one on the device's
     /// clock, and all that have arrived with arrivals.
     pub queue_depth: Option<u32>,
+    /// Most reads that pass a program, a copy or an erase; by default none does.
+    pub reads_first: Option<u32>,
+    /// Time to suspend an operation for a read, in nanoseconds; by default the profile's.
+    pub suspend: Option<u64>,
     /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
     /// Blocks fail at their rated endurance.
@@ -123,6 +127,8 @@ impl<'a> Job<'a> {
             clock: None,
             read_only: ReadOnly::None,
             queue_depth: None,
+            reads_first: None,
+            suspend: None,
             watermarks: Watermarks::default(),
             wears_out: false,
             check: false,

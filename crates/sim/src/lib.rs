@@ -17,6 +17,7 @@ mod front;
 mod future;
 pub mod history;
 mod huge_pages;
+mod in_progress;
 mod input;
 mod job;
 mod life;

@@ -16,6 +16,11 @@ impl Queue {
         Self { depth, last: 0, ends: BinaryHeap::new() }
     }
 
+    /// How many requests may be in progress, if that is bounded.
+    pub(crate) const fn depth(&self) -> Option<usize> {
+        self.depth
+    }
+
     /// When the device starts a request that arrives at `time`.
     #[inline]
     pub(crate) fn take_up(&mut self, time: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Derived settings of a simulation: the size of the device, the clock, and the fill.
 
 use thermocline_assembly::{Device, LayerPlan, Room, show_pages};
-use thermocline_flash::{CacheSize, CountingChip, SlcCache};
+use thermocline_flash::{CacheSize, CountingChip, ReadsFirst, SlcCache, Suspend};
 use thermocline_policy::{preset::LayerKind, trigger::Trigger};
 
 use crate::{
@@ -28,6 +28,8 @@ pub(crate) struct Setup {
     pub cached_blocks: u32,
     /// Whether operations overlap between banks, or continue after a request is answered.
     overlaps: bool,
+    /// How reads are served first, if they are.
+    pub reads_first: Option<ReadsFirst>,
     /// Whether the block-mapped layer levels wear.
     pub levels_wear: bool,
     /// Whether the chip stores the contents known from the input.
@@ -50,7 +52,14 @@ impl Setup {
             let text = "a policy that knows the future cannot run until it settles; leave out ‹settle›, or the policy";
             return Err(SimError::Usage(text.into()));
         }
+        if job.suspend.is_some() && job.reads_first.is_none() {
+            let text = "‹suspend› does nothing without ‹reads-first›";
+            return Err(SimError::Usage(text.into()));
+        }
         let device = Self::sized_device(job)?;
+        let of_profile = device.profile.suspend;
+        let suspend = job.suspend.map(|ns| Suspend { program_ns: ns, erase_ns: ns });
+        let rule = |most| ReadsFirst { most, suspend: suspend.or(of_profile) };
         let room = Room::of(&device, policy, job.watermarks)?;
         let logical_pages = logical_pages(job, &device, &room)?;
         let (clock, time_scale_ns) = time(job, &device)?;
@@ -76,6 +85,8 @@ impl Setup {
             clock,
             levels_wear: policy.layer == LayerKind::Nftl && policy.build_nftl()?.gap > 0,
             keeps_contents: job.input.knows_contents() && policy.wants_contents(),
+            // The clock of banks is the page-mapped layer's alone.
+            reads_first: job.reads_first.filter(|_| page_mapped).map(rule),
             overlaps: page_mapped && (banks > 1 || policy.trigger == Trigger::Eager),
         })
     }
@@ -107,7 +118,9 @@ impl Setup {
         let profile = &self.plan.device.profile;
         let chip = CountingChip::new(profile.geometry, profile.rules);
         let mut chip = chip.with_timing(profile.timing);
-        if self.overlaps {
+        if let Some(rule) = self.reads_first {
+            chip = chip.with_reads_first(profile.timing, rule);
+        } else if self.overlaps {
             chip = chip.with_clock(profile.timing);
         }
         if self.keeps_contents {

@@ -77,6 +77,12 @@ group! {
         /// Requests the device works on at once [default: with ‹clock device› one, otherwise all that
         /// have arrived].
         queue_depth: Option<u32> = one("queue-depth", "N", COUNT);
+        /// Serve reads first: a read passes the programs, copies and erases that wait for its bank, and at most N
+        /// reads pass each of these [default: operations in order of arrival].
+        reads_first: Option<u32> = one("reads-first", "N", ONE_OR_MORE);
+        /// Time to suspend a running program or erase for a read, with ‹reads-first› [default: the
+        /// profile's; without one nothing is suspended].
+        suspend: Option<u64> = one("suspend", "TIME", TIME);
         /// Keep the map on the chip, as a device with little RAM does, and this much RAM for changes of it:
         /// 16KiB. For policies without memory per page [default: the map in RAM].
         map_cache: Option<u64> = one("map-cache", "SIZE", SIZE);

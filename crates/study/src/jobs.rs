@@ -405,6 +405,8 @@ pub fn job_on<'a>(
             Some(ReadOnlyArg::Unwritten) => ReadOnly::Unwritten,
         },
         queue_depth: args.device.queue_depth,
+        reads_first: args.device.reads_first,
+        suspend: args.device.suspend,
         watermarks: watermarks(&args.cleaning),
         wears_out: args.device.wear_out,
         daily_writes: args.device.daily_writes,

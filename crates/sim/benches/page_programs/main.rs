@@ -76,6 +76,7 @@ fn device(gib: u64) -> Device {
                 ..Timing::default()
             },
             energy: None,
+            suspend: None,
             drive: None,
             write_buffer: None,
             slc_cache: None,

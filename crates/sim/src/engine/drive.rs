@@ -1,7 +1,7 @@
 //! Turns requests into page operations of the layer.
 
 use thermocline_assembly::AssemblyError;
-use thermocline_flash::{CountingChip, Lpn};
+use thermocline_flash::{Clock, CountingChip, Lpn};
 use thermocline_ftl::{AHEAD, AHEAD_MORE, FtlError, Layer};
 use thermocline_trace::Op;
 
@@ -316,7 +316,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
     /// Completes the last request and starts another.
     #[inline(always)]
     fn open_answer(&mut self, extent: &Extent) -> Result<(), SimError> {
-        self.host.close_answer();
+        self.close_answer();
         let arrival = if self.host.arrivals {
             let arrival = extent.time_ns.saturating_add(self.host.shift);
             if self.host.idle.is_some() {
@@ -327,7 +327,7 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         } else {
             0
         };
-        let begin = self.host.queue.take_up(arrival);
+        let begin = self.take_up(arrival);
         if let Some(clock) = self.layer.chip_mut().clock_mut() {
             clock.begin(begin);
             if !self.host.arrivals {
@@ -342,10 +342,47 @@ impl<L: Layer<Chip = CountingChip> + ?Sized> Drive<'_, '_, L> {
         Ok(())
     }
 
+    /// Ends the current request. Where reads are served first, its response time is recorded later.
+    #[inline(always)]
+    fn close_answer(&mut self) {
+        match self.layer.chip_mut().clock_mut().and_then(Clock::schedule_mut) {
+            None => self.host.close_answer(),
+            Some(schedule) => {
+                let (_, operations) = schedule.close();
+                self.host.in_progress.push(self.host.answer, operations);
+                self.host.collect(schedule);
+            }
+        }
+    }
+
+    /// Records the last request, and all that are in progress.
+    pub(super) fn finish(&mut self) {
+        self.close_answer();
+        if let Some(schedule) = self.layer.chip_mut().clock_mut().and_then(Clock::schedule_mut) {
+            while schedule.advance() {
+                self.host.collect(schedule);
+            }
+        }
+    }
+
+    /// When the device starts a request that arrives at `time`.
+    #[inline(always)]
+    fn take_up(&mut self, time: u64) -> u64 {
+        let Some(schedule) = self.layer.chip_mut().clock_mut().and_then(Clock::schedule_mut) else {
+            return self.host.queue.take_up(time);
+        };
+        let depth = self.host.queue.depth().unwrap_or(usize::MAX);
+        while self.host.in_progress.unfinished() >= depth && schedule.advance() {
+            self.host.collect(schedule);
+        }
+        time.max(schedule.now())
+    }
+
     /// Extends the current request by an extent that was served.
     #[inline(always)]
     fn extend_answer(&mut self) {
         self.host.answer.end = match self.layer.chip().clock() {
+            Some(clock) if clock.schedule().is_some() => return,
             Some(clock) => clock.answered(),
             None => {
                 // Without overlap, the chip's work for this extent follows all earlier work.

@@ -1,11 +1,13 @@
 //! The host: its clocks, the current request, and the response times of earlier ones.
 
+use thermocline_flash::Schedule;
 use thermocline_policy::{dead::DeadData, idle::Idle};
 use thermocline_trace::Op;
 
 use crate::{
     DelayLog, SimError,
     delays::RequestDelay,
+    in_progress::InProgress,
     input::Extent,
     job::{Clock, Job},
     predictions::Predictions,
@@ -28,12 +30,12 @@ pub(crate) struct Application {
 
 /// A request in progress.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     pub(super) op: Op,
     pub(super) arrival: u64,
     /// When the device started it.
     pub(super) begin: u64,
-    pub(super) end: u64,
+    pub(crate) end: u64,
 }
 
 /// The host's state in the engine.
@@ -54,6 +56,8 @@ pub(crate) struct Host<'a> {
     pub(super) buffers: bool,
     pub(super) log: Option<&'a DelayLog>,
     pub(super) queue: Queue,
+    /// Replaces the queue where reads are served first.
+    pub(super) in_progress: InProgress,
     /// Busy time of the chip at the start of the run.
     pub(super) started: u64,
     /// Busy time of the chip since then, after the last request; where operations do not overlap.
@@ -108,6 +112,7 @@ impl<'a> Host<'a> {
             buffers: setup.plan.device.profile.write_buffer.is_some(),
             log: job.delays,
             queue: Queue::new(depth),
+            in_progress: InProgress::default(),
             started,
             busy: 0,
             done_ns: 0,
@@ -165,6 +170,18 @@ impl<'a> Host<'a> {
     pub(super) fn close_answer(&mut self) {
         self.record::<false>();
         self.queue.until(self.answer.end);
+    }
+
+    /// Records the end of operations of requests in progress.
+    pub(super) fn collect(&mut self, schedule: &mut Schedule) {
+        for (request, time) in schedule.ended() {
+            self.in_progress.ended(request, time);
+        }
+        while let Some(answer) = self.in_progress.take() {
+            self.answer = answer;
+            self.done_ns = self.done_ns.max(answer.end);
+            self.record::<false>();
+        }
     }
 
     #[inline(always)]

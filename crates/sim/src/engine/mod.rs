@@ -13,13 +13,16 @@ mod drive;
 mod host;
 
 use thermocline_assembly::policy::Faults;
-use thermocline_flash::{Flash, Lpn};
+use thermocline_flash::{Flash, Lpn, Passed};
 use thermocline_ftl::Counters;
 use thermocline_policy::placement::Ahead;
 use thermocline_trace::Op;
 
 use self::{drive::Drive, host::Host};
-pub(crate) use self::{drive::Driven, host::Application};
+pub(crate) use self::{
+    drive::Driven,
+    host::{Answer, Application},
+};
 use crate::{
     Look, Progress, SimError, Watch,
     history::{Quantile, Recorder, Sample},
@@ -42,6 +45,8 @@ pub(crate) struct Measured {
     pub elapsed_ns: u64,
     /// The part of it that went to requests from before the statistics.
     pub late_ns: u64,
+    /// How often reads were served first, where they are.
+    pub passed: Option<Passed>,
     /// Accuracy of the idle policy's predictions.
     pub predictions: Predictions,
     /// The last arrival, with arrivals.
@@ -74,6 +79,7 @@ pub(crate) struct Engine<'a> {
     faults: &'a Faults,
     /// The layer's counters at the start of the statistics.
     before: Counters,
+    passed_before: Option<Passed>,
     /// The current batch, and how many of its extents were served.
     batch: Batch,
     at: usize,
@@ -102,6 +108,7 @@ impl<'a> Engine<'a> {
             watch: None,
             faults: &setup.plan.faults,
             before: Counters::default(),
+            passed_before: None,
             batch: Batch::default(),
             at: 0,
         })
@@ -148,6 +155,7 @@ impl<'a> Engine<'a> {
         }
         self.series = Series::begin(counters);
         self.before = *counters;
+        self.passed_before = self.passed();
     }
 
     /// Serves requests until the host has written this many pages.
@@ -196,6 +204,11 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
+    /// How often reads were served first so far.
+    fn passed(&self) -> Option<Passed> {
+        Some(self.layer.chip().clock()?.schedule()?.passed())
+    }
+
     /// Page programs per page written since the statistics began.
     pub(crate) fn write_amplification(&self) -> Option<f64> {
         let did = self.layer.inspect().counters().since(&self.before);
@@ -222,6 +235,7 @@ impl<'a> Engine<'a> {
             late_ns: self.host.late_ns,
             last_arrival_ns: self.host.arrivals.then_some(since(self.host.last_arrival)),
             application: self.host.application(),
+            passed: self.passed().zip(self.passed_before).map(|(now, then)| now.since(&then)),
             predictions: self.host.predictions,
             write: self.host.writes.times(),
             read: self.host.reads.times(),
@@ -314,7 +328,7 @@ impl<'a> Engine<'a> {
 
     /// Completes the last request.
     fn end(&mut self) {
-        self.host.close_answer();
+        Drive { layer: &mut *self.layer, host: &mut self.host }.finish();
         if self.host.in_line {
             self.host.done_ns = self.host.busy;
         }

@@ -1,6 +1,6 @@
 //! The settings of the run, with every default filled in.
 
-use thermocline_flash::{Energy, Geometry, Kind, Profile, Rules};
+use thermocline_flash::{Energy, Geometry, Kind, Profile, Rules, Suspend};
 use thermocline_policy::{params::ParamValue, preset::LayerKind};
 
 use crate::{
@@ -37,6 +37,17 @@ part! {
         /// Requests worked on at once; absent where it was left open.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub queue_depth: Option<u32> = facts.job.queue_depth => Look::HIDDEN,
+        /// Most reads that pass an operation of their bank; absent where none does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reads_first: Option<u32> = facts.setup.reads_first.map(|rule| rule.most) => Look::HIDDEN,
+        /// Microseconds to suspend a program for a read; absent where it cannot be suspended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub suspend_program_us: Option<f64> =
+            suspend(facts).map(|it| it.program_ns as f64 / 1000.0) => Look::HIDDEN,
+        /// Microseconds to suspend an erase for a read; absent where it cannot be suspended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub suspend_erase_us: Option<f64> =
+            suspend(facts).map(|it| it.erase_ns as f64 / 1000.0) => Look::HIDDEN,
         /// Bytes of RAM for changes of the map; absent where the map is in RAM.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub map_cache_bytes: Option<u64> = facts.job.map_cache => Look::HIDDEN,
@@ -80,6 +91,10 @@ part! {
         /// The seed.
         pub seed: u64 = facts.job.seed => Look::HIDDEN,
     }
+}
+
+fn suspend(facts: &Facts<'_>) -> Option<Suspend> {
+    facts.setup.reads_first?.suspend
 }
 
 part! {

@@ -68,6 +68,14 @@ part! {
         /// Out-of-band areas read by themselves.
         pub oob_read: u64 = facts.chip.oob_reads
             => Look::line("out-of-band areas read", Format::Count).quiet(),
+        /// Reads that passed programs, copies or erases; absent where reads do not go first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub reads_passing: Option<u64> = facts.measured.passed.map(|passed| passed.reads)
+            => Look::line("reads that passed other operations", Format::Count),
+        /// Programs, copies and erases suspended for a read; absent where reads do not go first.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub suspensions: Option<u64> = facts.measured.passed.map(|passed| passed.suspensions)
+            => Look::line("operations suspended", Format::Count),
         /// Blocks erased.
         pub blocks_erased: u64 = facts.layer.erases
             => Look::line("blocks erased", Format::Count).column("erases", 7).less(),

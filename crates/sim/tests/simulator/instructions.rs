@@ -91,6 +91,7 @@ fn device() -> Device {
             rules: Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 },
             timing,
             energy: None,
+            suspend: None,
             drive: None,
             write_buffer: None,
             slc_cache: None,

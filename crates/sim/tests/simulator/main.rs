@@ -10,6 +10,7 @@ mod instructions;
 mod map_cache;
 mod oracle;
 mod page_mapped_fsaf;
+mod reads_first;
 mod result_keys;
 mod runs;
 mod settling;
