@@ -1,5 +1,8 @@
 //! The page of a sweep: figures over the axes, small multiples, heat maps, and the knee that was searched for.
 
+mod knee;
+mod load;
+
 use std::collections::BTreeMap;
 
 use thermocline_chart::{Chart, Guide, Kind, Plot, Point, Series};
@@ -10,6 +13,9 @@ use thermocline_sim::{
 };
 use thermocline_units::parse_size;
 
+pub use load::knees as load_knees;
+
+use self::{knee::knee, load::LOAD};
 use crate::{
     colours,
     comparison::{CERTAIN, Repeat, repeats},
@@ -89,6 +95,7 @@ pub fn page(cells: &[Tried], searched: Option<&Searched>, repeat: &Repeat) -> Pa
         None => "Sweep".into(),
     };
     let mut lead = searched.map_or_else(|| study.extremes(), |searched| searched.sentences.clone());
+    lead.extend(load_knees(cells));
     lead.extend(study.late());
     let digests = study.digests();
     let sections = vec![
@@ -106,14 +113,17 @@ pub fn page(cells: &[Tried], searched: Option<&Searched>, repeat: &Repeat) -> Pa
 #[must_use]
 pub fn charts(cells: &[Tried], searched: Option<&Searched>) -> Vec<Chart> {
     let study = Study::of(cells);
-    let all = wanted(searched).into_iter().flat_map(|metric| study.charts(metric, searched));
+    let all = wanted(study.has_loads(), searched)
+        .into_iter()
+        .flat_map(|metric| study.charts(metric, searched));
     all.filter(|chart| !chart.plot.is_empty()).collect()
 }
 
 /// The figures that are shown.
-fn wanted(searched: Option<&Searched>) -> Vec<&'static Metric> {
+fn wanted(has_loads: bool, searched: Option<&Searched>) -> Vec<&'static Metric> {
     let mut all: Vec<_> = searched.iter().map(|searched| searched.metric).collect();
-    for key in KEYS {
+    let tails = [load::TAIL].into_iter().filter(|_| has_loads);
+    for key in KEYS.into_iter().chain(tails) {
         let metric = metrics().iter().find(|metric| metric.key == key);
         all.extend(metric.filter(|metric| all.iter().all(|other| other.key != metric.key)));
     }
@@ -243,6 +253,10 @@ impl<'a> Study<'a> {
         Self { axes: known, groups }
     }
 
+    fn has_loads(&self) -> bool {
+        self.axes.iter().any(|axis| axis.name == LOAD)
+    }
+
     fn name(&self, group: &Group<'_>, but: &[usize]) -> String {
         let named = self.axes.iter().zip(&group.at).enumerate();
         let named = named.filter(|(at, _)| !but.contains(at));
@@ -264,7 +278,9 @@ impl<'a> Study<'a> {
     fn numeric(&self) -> Vec<usize> {
         let numeric = self.axes.iter().enumerate().filter(|(_, axis)| axis.numbers.is_some());
         let mut numeric: Vec<_> = numeric.map(|(at, axis)| (axis.values.len(), at)).collect();
-        numeric.sort_by_key(|(count, at)| (std::cmp::Reverse(*count), *at));
+        // A load is always drawn from left to right.
+        let is_load = |at: usize| self.axes[at].name == LOAD;
+        numeric.sort_by_key(|(count, at)| (!is_load(*at), std::cmp::Reverse(*count), *at));
         numeric.into_iter().map(|(_, at)| at).collect()
     }
 
@@ -279,6 +295,7 @@ impl<'a> Study<'a> {
             [] => vec![self.ranks(&scaled)],
             [x, y, ..]
                 if searched.is_none()
+                    && self.axes[x].name != LOAD
                     && self.axes[x].values.len().min(self.axes[y].values.len()) >= MAP =>
             {
                 self.maps(&scaled, (x, y))
@@ -287,8 +304,11 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Of a group, over its seeds.
+    /// Of a group, over its seeds; none for response times of a queue that grows.
     fn interval(group: &Group<'_>, metric: &Metric) -> Option<Interval> {
+        if group.results.iter().any(|result| result.is_of_queue(metric)) {
+            return None;
+        }
         let values: Option<Vec<f64>> =
             group.results.iter().map(|result| result.number(&metric.key)).collect();
         Interval::of(&values?)
@@ -359,7 +379,7 @@ impl<'a> Study<'a> {
             };
             let about = match guides.is_empty() || searched.is_some() {
                 true => about,
-                false => format!("{about} Dashed: a knee, beyond which more gains little.")
+                false => format!("{about} Dashed: a knee, where the curve bends most.")
                     .trim_start()
                     .to_owned(),
             };
@@ -370,7 +390,7 @@ impl<'a> Study<'a> {
 
     /// The colours of the values of an axis: those of policies are the same on every page.
     fn colours(&self, axis: usize) -> Vec<usize> {
-        let Some(metric) = wanted(None).into_iter().next() else { return Vec::new() };
+        let Some(metric) = wanted(false, None).into_iter().next() else { return Vec::new() };
         let Axis { name, values, .. } = &self.axes[axis];
         let mean = |value: usize| {
             let groups = self.groups.iter().filter(|group| group.at[axis] == value);
@@ -413,7 +433,7 @@ impl<'a> Study<'a> {
 
     /// The best and the worst of the first figure.
     fn extremes(&self) -> Vec<String> {
-        let Some(metric) = wanted(None).into_iter().next() else { return Vec::new() };
+        let Some(metric) = wanted(false, None).into_iter().next() else { return Vec::new() };
         let known = self
             .groups
             .iter()
@@ -469,7 +489,7 @@ impl<'a> Study<'a> {
     }
 
     fn table(&self, searched: Option<&Searched>) -> Rows {
-        let metrics = wanted(searched);
+        let metrics = wanted(self.has_loads(), searched);
         let mut header: Vec<_> = self.axes.iter().map(|axis| axis.name.clone()).collect();
         if header.is_empty() {
             header.push("settings".into());
@@ -549,23 +569,6 @@ fn are_one(a: f64, b: f64) -> bool {
     (a - b).abs() <= thermocline_sim::answer::IRRELEVANT * a.abs().max(b.abs())
 }
 
-/// The place furthest from the line between the ends of a curve that falls or rises ever less, if it is far
-/// enough to be seen.
-fn knee(points: &[Point], log: bool) -> Option<f64> {
-    const FEWEST: usize = 4;
-    const FAR: f64 = 0.15;
-    let (first, last) = (points.first()?, points.last()?);
-    let place = |x: f64| if log { x.ln() } else { x };
-    let (width, height) = (place(last.x) - place(first.x), last.y - first.y);
-    if points.len() < FEWEST || width == 0.0 || are_one(first.y, last.y) {
-        return None;
-    }
-    let ahead =
-        |point: &Point| (point.y - first.y) / height - (place(point.x) - place(first.x)) / width;
-    let furthest = points.iter().max_by(|a, b| ahead(a).total_cmp(&ahead(b)))?;
-    (ahead(furthest) > FAR).then_some(furthest.x)
-}
-
 /// The bound, and the values at which it begins to hold.
 fn found(searched: &Searched, scaled: &Scaled, axis: &Axis) -> Vec<Guide> {
     let place = |value: &String| {
@@ -640,17 +643,6 @@ mod tests {
         assert_eq!(names(&[curve("a", early), curve("b", early)]), ["2%, all"]);
         let four = [curve("a", early), curve("b", late), curve("c", late), curve("d", late)];
         assert_eq!(names(&four), ["2%, a", "3%, 3 of 4"]);
-    }
-
-    #[test]
-    fn a_curve_has_a_knee_where_it_bends() {
-        let curve = |ys: &[f64]| -> Vec<Point> {
-            ys.iter().enumerate().map(|(at, y)| Point::at(at as f64, *y)).collect()
-        };
-        assert_eq!(knee(&curve(&[4.0, 2.0, 1.2, 1.1, 1.0]), false), Some(2.0));
-        assert_eq!(knee(&curve(&[4.0, 3.0, 2.0, 1.0]), false), None, "a straight line");
-        assert_eq!(knee(&curve(&[4.0, 1.1, 1.0]), false), None, "too few to say");
-        assert_eq!(knee(&curve(&[1.004, 1.001, 1.0, 1.0, 1.0]), false), None, "a level line");
     }
 
     #[test]

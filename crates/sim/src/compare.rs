@@ -13,6 +13,7 @@ use crate::{
     Device, History, Job, PolicySpec, Progress, ReadOnly, RunResult, SimError,
     classes::{CLASSES, with_fewer_classes},
     future::{Shared, Span, same_input},
+    load::with_rates,
     result::OracleDistance,
     run::{Ran, run_sharing},
     setup::Setup,
@@ -62,17 +63,17 @@ pub fn compare_each(
 ) -> Result<Vec<Outcome>, SimError> {
     let jobs: Vec<_> =
         jobs.iter().map(|job| with_fewer_classes(job).unwrap_or_else(|| job.clone())).collect();
-    let jobs = &jobs[..];
-    let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
-    let oracles = Oracles::of(jobs, &setups, oracle)?;
-    let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
-    let futures = Futures::of(&runs);
-    // Threads beyond the number of runs would be idle.
-    let threads = if runs.len() < threads { runs.len().max(1) } else { threads };
+    // Threads beyond the number of runs, the oracle's among them, would be idle.
+    let threads = threads.min(2 * jobs.len().max(1));
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
         .map_err(|e| SimError::Failed(format!("cannot start {threads} threads: {e}")))?;
+    let jobs = &pool.install(|| with_rates(jobs, progress))?[..];
+    let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
+    let oracles = Oracles::of(jobs, &setups, oracle)?;
+    let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
+    let futures = Futures::of(&runs);
     let stopped = AtomicBool::new(false);
     let run = |(at, job): (usize, &&Job<'_>)| {
         if stopped.load(Relaxed) {
@@ -206,7 +207,7 @@ fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimEr
 }
 
 /// Whether two jobs give the same run.
-fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
+pub(crate) fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
     let Job {
         device,
         policy,
@@ -226,6 +227,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         queue_depth,
         reads_first,
         suspend,
+        load,
+        rate,
         watermarks,
         wears_out,
         check,
@@ -258,6 +261,8 @@ fn same_run(a: &Job<'_>, b: &Job<'_>) -> bool {
         && *queue_depth == b.queue_depth
         && *reads_first == b.reads_first
         && *suspend == b.suspend
+        && *load == b.load
+        && *rate == b.rate
         && *watermarks == b.watermarks
         && *wears_out == b.wears_out
         && *check == b.check

@@ -3,7 +3,7 @@
 use thermocline_policy::trigger::Watermarks;
 use thermocline_units::USUAL_OVER_PROVISIONING;
 
-use crate::{DelayLog, Device, Input, PolicySpec, Watch};
+use crate::{DelayLog, Device, Input, PolicySpec, Watch, load::Rate};
 
 /// How much of the device holds data before the statistics begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,6 +81,10 @@ pub struct Job<'a> {
     pub reads_first: Option<u32>,
     /// Time to suspend an operation for a read, in nanoseconds; by default the profile's.
     pub suspend: Option<u64>,
+    /// Poisson arrivals at this share of the rate that the device sustains, instead of the input's.
+    pub load: Option<f64>,
+    /// The rate that follows from it; measured before the run.
+    pub rate: Option<Rate>,
     /// When cleaning starts and stops, in each bank.
     pub watermarks: Watermarks,
     /// Blocks fail at their rated endurance.
@@ -129,6 +133,8 @@ impl<'a> Job<'a> {
             queue_depth: None,
             reads_first: None,
             suspend: None,
+            load: None,
+            rate: None,
             watermarks: Watermarks::default(),
             wears_out: false,
             check: false,

@@ -21,6 +21,7 @@ mod in_progress;
 mod input;
 mod job;
 mod life;
+pub mod load;
 pub mod metric;
 mod predictions;
 mod queue;

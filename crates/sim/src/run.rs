@@ -17,6 +17,7 @@ use crate::{
     future::{Shared, Span},
     history::{History, erase_curve},
     huge_pages::Meter,
+    load::with_rates,
     result::Perf,
     room,
     settling::Settling,
@@ -28,6 +29,7 @@ use crate::{
 /// # Errors
 /// [`SimError`].
 pub fn run(job: &Job<'_>, progress: &Progress) -> Result<RunResult, SimError> {
+    let [job] = &with_rates(vec![job.clone()], progress)?[..] else { unreachable!("one job") };
     Ok(run_sharing(job, &Shared::new(1), progress)?.result)
 }
 
@@ -131,6 +133,9 @@ impl Runner<'_> {
             job.scale,
             job.seed,
         )?;
+        if let Some(rate) = &job.rate {
+            extents = extents.at(rate.timetable(job.input.prelude(), job.seed));
+        }
         self.progress.expect(job.input.expected_pages(&extents));
         let mut engine = Engine::new(layer, job, setup)?;
         engine.prepare(

@@ -7,6 +7,7 @@ use thermocline_policy::{preset::LayerKind, trigger::Trigger};
 use crate::{
     Input, SimError,
     job::{Clock, Fill, Job, ReadOnly},
+    load::Rate,
 };
 
 /// Derived settings of a simulation.
@@ -323,6 +324,11 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
     const GAPS: f64 = 1700.0;
     let page = u64::from(device.profile.geometry.page_size);
     let mean_gap = match job.input {
+        // Until the rate is measured the device's own scale stands for it.
+        _ if job.load.is_some() => {
+            let gap = |rate: &Rate| rate.page_gap_ns(&job.input, page);
+            Some(job.rate.as_ref().and_then(gap).unwrap_or(device.time_scale_ns() / GAPS))
+        }
         Input::Trace(trace, _) if trace.duration_ns > 0 => {
             // A trace without writes still has a clock.
             Some(trace.duration_ns as f64 / trace.whole.page_writes.max(1) as f64)
@@ -351,7 +357,7 @@ fn time(job: &Job<'_>, device: &Device) -> Result<(Clock, f64), SimError> {
             device.profile.name
         )));
     }
-    if let (Clock::Arrivals, Input::Trace(trace, _)) = (clock, job.input) {
+    if let (Clock::Arrivals, Input::Trace(trace, _), None) = (clock, job.input, job.load) {
         trace.has_clock()?;
     }
     let scale = match (clock, mean_gap) {

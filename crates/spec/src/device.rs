@@ -94,6 +94,9 @@ group! {
         /// When a request starts: when the previous one has ended (device), or at its arrival time
         /// (arrivals) [default: arrivals if the input has any].
         clock: Option<ClockArg> = one("clock", "WHOSE", CLOCK);
+        /// Arrivals of a Poisson process at this share of the rate that the device sustains, in place of the
+        /// input's: 70%. The rate is measured first, with greedy garbage collection [default: the input's arrivals].
+        load: Option<f64> = one("load", "SHARE", SHARE);
         /// Unit of the ages that policies transform [default: 1700 times the mean gap between page writes;
         /// 363 erase times without arrivals].
         time_scale: Option<u64> = one("time-scale", "TIME", TIME);

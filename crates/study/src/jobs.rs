@@ -407,6 +407,7 @@ pub fn job_on<'a>(
         queue_depth: args.device.queue_depth,
         reads_first: args.device.reads_first,
         suspend: args.device.suspend,
+        load: args.device.load,
         watermarks: watermarks(&args.cleaning),
         wears_out: args.device.wear_out,
         daily_writes: args.device.daily_writes,

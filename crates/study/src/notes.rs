@@ -205,7 +205,7 @@ fn overloaded(results: &[&RunResult]) -> Option<String> {
     Some(format!(
         "{}: the device is overloaded{of}: it would need {range} × the time the trace has; response \
          times are those of a growing queue, and years are not compared (‹clock device› shows service \
-         times)",
+         times, ‹load 70%› response times at a load that it bears)",
         results[0].trace.path
     ))
 }

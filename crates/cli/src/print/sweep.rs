@@ -113,7 +113,10 @@ fn render(
     let headers = asked.iter().cloned().chain(metrics.iter().zip(&scales).map(header));
     let mut figures = Figures::new(headers);
     for (cell, result) in rows {
+        let is_of_queue =
+            |metric: &Metric| result.as_ref().is_ok_and(|result| result.is_of_queue(metric));
         let figure = |(metric, scale): (&&'static Metric, &Scale)| match of(metric, result) {
+            _ if is_of_queue(metric) => "overloaded ".into(),
             Value::Null => format!("{NONE} "),
             value => match value.as_f64() {
                 Some(number) => scale.show(number) + " ",

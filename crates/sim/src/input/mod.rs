@@ -1,6 +1,6 @@
 //! The input of a run: a prepared trace or a generated workload, as extents of logical pages.
 
-use crate::SimError;
+use crate::{SimError, load::Timetable};
 
 mod collect;
 mod contents;
@@ -108,6 +108,7 @@ impl Input<'_> {
         match (self, extents) {
             (Input::Trace(trace, times), _) => trace.page_writes * u64::from(*times),
             (_, Extents::Generated(generated)) => generated.expected,
+            (_, Extents::At(_, extents)) => self.expected_pages(extents),
             _ => 0,
         }
     }
@@ -124,11 +125,25 @@ pub(crate) struct Batch {
 
 /// A stream of extents, in batches.
 pub(crate) enum Extents {
-    Replay { replay: Replay, times: u32, requests: u64, base_ns: u64, period_ns: u64, wrap: u32 },
+    Replay {
+        replay: Replay,
+        times: u32,
+        requests: u64,
+        base_ns: u64,
+        period_ns: u64,
+        wrap: u32,
+    },
     Generated(Box<Generated>),
+    /// With other arrivals.
+    At(Box<Timetable>, Box<Extents>),
 }
 
 impl Extents {
+    /// The same requests with these arrivals.
+    pub(crate) fn at(self, arrivals: Timetable) -> Self {
+        Self::At(Box::new(arrivals), Box::new(self))
+    }
+
     /// Replaces the batch by the next extents; empty at the end.
     pub(crate) fn next_batch(&mut self, batch: &mut Batch) -> Result<(), SimError> {
         batch.extents.clear();
@@ -149,6 +164,11 @@ impl Extents {
                 }
             }
             Self::Generated(generated) => generated.next_batch(&mut batch.extents)?,
+            Self::At(arrivals, extents) => {
+                extents.next_batch(batch)?;
+                let requests = batch.extents.iter_mut().filter(|extent| !extent.continued);
+                requests.for_each(|request| request.time_ns = arrivals.next_ns());
+            }
         }
         Ok(())
     }
@@ -163,6 +183,10 @@ impl Extents {
                 Ok(*period_ns / (*requests).max(1))
             }
             Self::Generated(generated) => generated.begin_again().map(|()| 0),
+            Self::At(arrivals, extents) => {
+                arrivals.restart();
+                extents.begin_again().map(|_| 0)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 mod cleaning;
 mod config;
 mod front;
+mod load;
 mod sample;
 mod settled;
 mod stored;
@@ -18,6 +19,7 @@ use thermocline_flash::BlockId;
 pub use cleaning::{Cleaning, DeadData, Map, Nftl, Predictions};
 pub use config::{Config, Device, Idle, Trigger};
 pub use front::{SlcCache, WriteBuffer};
+pub use load::Load;
 pub use sample::Sample;
 pub(crate) use sample::more_programs;
 pub use settled::Settled;
@@ -88,6 +90,9 @@ part! {
         /// What the block-mapped layer did; absent for others.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub nftl: Option<Nftl> = facts.is_nftl().then(|| Nftl::of(facts)) => Look::HIDDEN,
+        /// The rate at which requests arrive; absent where it was not asked for as a load.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub load: Option<Load> = facts.job.rate.as_ref().map(|rate| Load::of(facts, rate)) => Look::HIDDEN,
         /// How well the idle policy foretold the silence between requests; absent where none predicts.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub predictions: Option<Predictions> =

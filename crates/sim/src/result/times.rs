@@ -10,7 +10,7 @@ part! {
     #[derive(Copy, Default)]
     pub struct ResponseTimes ("response times") {
         /// Requests.
-        pub count: u64 => Look::HIDDEN,
+        pub count: u64 => Look::line("samples", Format::Count).quiet(),
         /// Mean.
         pub mean: Option<f64> => time("mean").column("mean", 10),
         /// Median.

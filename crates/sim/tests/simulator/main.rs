@@ -7,6 +7,7 @@ mod common;
 mod dac_figure12;
 mod hplajw;
 mod instructions;
+mod load;
 mod map_cache;
 mod oracle;
 mod page_mapped_fsaf;

@@ -104,6 +104,7 @@ fn every_figure_of_a_result_is_a_metric_with_its_value_and_type() {
         "config.idle.",
         "config.queue_depth",
         "config.reads_first",
+        "load.",
         "config.suspend_",
         "flash.reads_passing",
         "flash.suspensions",

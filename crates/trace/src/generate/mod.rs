@@ -14,6 +14,7 @@ mod spec;
 mod zipf;
 mod zones;
 
+pub use arrivals::Arrivals;
 pub use catalogue::{WorkloadInfo, patterns};
 pub use desktop::Desktop;
 pub use fio::Fio;
@@ -22,7 +23,6 @@ pub use spec::{Pattern, PatternSpec, Phase};
 pub use zones::Zones;
 
 use crate::{Op, Request, Source, TraceError};
-use arrivals::Arrivals;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use random::{Chance, Streams};
 use sampler::{Layout, Sampler};

@@ -28,7 +28,12 @@ use crate::{
     exit::Failure,
     output::Output,
     pictures::{self, Pictures},
-    print::{fleet, number, rows::Rows, sweep as people, table::USUAL_WIDTH},
+    print::{
+        fleet, number,
+        rows::Rows,
+        sweep as people,
+        table::{USUAL_WIDTH, wrap},
+    },
 };
 
 /// The exit code where a simulation failed, or a search found nothing.
@@ -100,7 +105,9 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
             .write(|| pictured::page(&fleet, &pictures::repeat()), || pictured::charts(&fleet))?;
     } else {
         if let Some(sheet) = sheet {
-            let text = people::show(&cells, |cell| session.result(cell), width);
+            let mut text = people::show(&cells, |cell| session.result(cell), width);
+            let knees = sweep::load_knees(&tried(&cells, &session));
+            knees.iter().for_each(|knee| text += &wrap(&format!("{knee}\n"), width));
             sheet.put_styled(&text)?;
         }
         show(&cells, &session, None, pictures)?;
@@ -152,19 +159,22 @@ fn show(
     searched: Option<&Searched>,
     pictures: Pictures,
 ) -> Result<(), Failure> {
-    let tried = || -> Vec<Tried> {
-        let result = |cell: &Cell| {
-            let settings = cell.settings.0.iter();
-            let value = |value: Option<&String>| value.cloned().unwrap_or_else(|| "yes".into());
-            let settings = settings.map(|s| (s.option.clone(), value(s.value.as_ref()))).collect();
-            Some(Tried { settings, result: session.result(cell).ok()? })
-        };
-        cells.iter().filter_map(result).collect()
-    };
+    let tried = || tried(cells, session);
     pictures.write(
         || sweep::page(&tried(), searched, &pictures::repeat()),
         || sweep::charts(&tried(), searched),
     )
+}
+
+/// The cells that have a result.
+fn tried(cells: &[Cell], session: &Session<'_>) -> Vec<Tried> {
+    let result = |cell: &Cell| {
+        let settings = cell.settings.0.iter();
+        let value = |value: Option<&String>| value.cloned().unwrap_or_else(|| "yes".into());
+        let settings = settings.map(|s| (s.option.clone(), value(s.value.as_ref()))).collect();
+        Some(Tried { settings, result: session.result(cell).ok()? })
+    };
+    cells.iter().filter_map(result).collect()
 }
 
 /// Says what a person should know of the work. Whether every cell has a result.
