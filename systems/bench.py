@@ -368,4 +368,5 @@ def main():
     sys.exit(130 if interrupted else 1 if options.goal and missed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
