@@ -150,13 +150,24 @@ impl Banks {
     /// The most a victim of a bank has valid where that has the least of all, while `spare` blocks are free or
     /// open: the mean of the others, on a device full of data.
     pub(super) fn mean_valid(&self, bank: usize, spare: u32) -> u32 {
-        let share = self.assignment.share(self.logical_pages, bank as u32, self.len() as u32);
-        let live = match self.assignment {
-            BankAssignment::Static => share,
-            BankAssignment::Dynamic => self.limits[bank].most_live.min(self.logical_pages),
-        };
         let full = self.limits[bank].usable.saturating_sub(spare).max(1);
-        (live / full).min(self.pages - 1)
+        (self.most_live(bank) / full).min(self.pages - 1)
+    }
+
+    /// Whether a bank of a device full of data has so many blocks of spare space at least.
+    pub(super) fn has_spare_blocks(&self, bank: usize, blocks: u32) -> bool {
+        let room = u64::from(self.limits[bank].usable) * u64::from(self.pages);
+        room >= u64::from(self.most_live(bank)) + u64::from(blocks) * u64::from(self.pages)
+    }
+
+    /// Logical pages that a bank of a device full of data may hold.
+    fn most_live(&self, bank: usize) -> u32 {
+        match self.assignment {
+            BankAssignment::Static => {
+                self.assignment.share(self.logical_pages, bank as u32, self.len() as u32)
+            }
+            BankAssignment::Dynamic => self.limits[bank].most_live.min(self.logical_pages),
+        }
     }
 
     /// Data pages in a block.

@@ -13,9 +13,11 @@
 //! copies. As pages die in a victim its share rises by itself, and less is owed. Consequence. Whenever an open block is
 //! full a free one is there.
 //!
-//! *The level* is the pages of the reserve and the `g` pages that the victim gives. Survivors that were moved exist twice
-//! until their block is erased. The reserve lends the room for them, as it does to a layer that cleans whole victims, and
-//! gets it back with the block. A higher level would leave less spare space, and a small chip has little.
+//! *The level* is the pages of the reserve and one block. A victim is then chosen when a block was filled, as without
+//! pacing, and that block is a candidate: what the host wrote last may be what dies first. A block ahead leaves less spare
+//! space, and a small chip has little. There the level is the reserve and the `g` pages that the victim gives. Survivors
+//! that were moved exist twice until their block is erased. The reserve lends the room for them, as it does to a layer
+//! that cleans whole victims, and gets it back with the block.
 //!
 //! *Lots.* Where a page owes few copies, one pays for several: as many copies as take about as long as an erase, for which
 //! one page waits anyway. Which page pays next is known in advance, so those before it are written in a run. The one that
@@ -35,6 +37,9 @@ use super::{
     steps::{MOST_RAISED, copies_for, lot, most_copies},
 };
 use crate::FtlError;
+
+/// Blocks of spare space of a bank from which on one of them is kept ahead.
+const MANY_SPARE: u32 = 32;
 
 /// The most pages that the host writes before one pays.
 const MOST_UNPAID: u64 = 16;
@@ -132,6 +137,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let parts = &mut self.parts;
         let pages = u64::from(parts.banks.pages());
         let low = u64::from(parts.config.watermarks.low);
+        let is_ahead = parts.banks.has_spare_blocks(bank, MANY_SPARE);
         let (lot, most_unpaid) = (lot(pages), MOST_UNPAID.min(pages / 4));
         let at_most = |unpaid: u64| unpaid.min(most_unpaid) as u32;
         // One page waits for an erase or for copies, unless many are owed.
@@ -145,7 +151,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let others = open.saturating_sub(1) * pages / 2;
             let others = if others == 0 { 0 } else { others.max(pages) };
             let level = |gain: u64, unpaid: u32| {
-                low.saturating_sub(1) * pages + (gain + u64::from(unpaid)).min(pages) + others
+                let ahead = if is_ahead { pages } else { (gain + u64::from(unpaid)).min(pages) };
+                low.saturating_sub(1) * pages + ahead + others
             };
             let least = level(self.cleaner.partial[bank].gain(), 1);
             if has_erased && free + most_unpaid >= least {
