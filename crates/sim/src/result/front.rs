@@ -60,7 +60,7 @@ part! {
         /// Pages that the host trimmed in it.
         pub trimmed_pages: u64 => Look::line("pages trimmed in it", Format::Count).quiet(),
         /// Its blocks that were erased; part of `flash.blocks_erased`.
-        pub blocks_erased: u64 => Look::line("blocks erased", Format::Count),
+        pub erased_blocks: u64 => Look::line("blocks erased", Format::Count),
         /// Bytes of current pages in it at the end.
         pub left_bytes: u64 => Look::line("left in it", Format::Bytes),
         /// Blocks that held pages at the end.
@@ -80,7 +80,7 @@ impl SlcCache {
             folded_pages: did.folded,
             bypassed_pages: did.bypassed,
             trimmed_pages: did.trimmed,
-            blocks_erased: did.erases,
+            erased_blocks: did.erases,
             left_bytes: did.left * page,
             blocks: did.blocks,
             most_blocks: did.most_blocks,

@@ -62,7 +62,7 @@ fn a_sequential_stream_writes_two_pages_each() {
         assert_eq!(cache.folded_pages, 20_000 - cache.left_bytes / PAGE);
         assert_eq!(result.flash.pages_copied, cache.folded_pages);
         assert_eq!(result.flash.pages_programmed, 20_000 + cache.folded_pages);
-        assert_eq!(cache.blocks_erased, cache.folded_pages / 4);
+        assert_eq!(cache.erased_blocks, cache.folded_pages / 4);
         let amplification = (20_000 + cache.folded_pages) as f64 / 20_000.0;
         assert_eq!(result.write_amplification, Some(amplification));
     }
@@ -75,7 +75,7 @@ fn the_oldest_block_is_folded_without_its_stale_pages() {
     let asks: Vec<Ask> = (0..8).chain([7]).chain(8..12).map(|page: u32| write(page, 1)).collect();
     let result = by_hand(&asks, two_blocks());
     let cache = cached(&result);
-    assert_eq!((cache.programmed_pages, cache.folded_pages, cache.blocks_erased), (13, 7, 2));
+    assert_eq!((cache.programmed_pages, cache.folded_pages, cache.erased_blocks), (13, 7, 2));
     assert_eq!((cache.left_bytes, cache.blocks, cache.most_blocks), (5 * PAGE, 2, 2));
     assert_eq!((result.flash.pages_programmed, result.flash.pages_copied), (20, 7));
     assert_eq!(result.write_amplification, Some(20.0 / 13.0));
