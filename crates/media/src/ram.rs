@@ -1,11 +1,11 @@
 //! A chip in memory.
 //!
-//! One mapping holds all payloads and another what stands beside the pages. Both are asked for as
-//! zeros, so the system gives memory to a page only when it is programmed. Nothing is allocated
-//! after that, and an erase touches no payload: what makes a page blank is that its area says so.
+//! One mapping holds all payloads, another the out-of-band areas. Both are allocated as zeros, so the
+//! system gives memory to a page only when it is programmed. Later operations allocate nothing. An erase
+//! clears areas and leaves payloads alone: the area decides whether a page is blank.
 //!
-//! What always holds: a page's area is all zeros if and only if the page is blank; `next` of a block
-//! is the page behind its last one programmed.
+//! Invariants: a page's area is all zeros if and only if the page is blank; `next` of a block is the page
+//! after its last programmed one.
 
 use std::{collections::TryReserveError, path::Path};
 
@@ -65,7 +65,7 @@ type Area = [u64; 3];
 
 const BLANK_AREA: Area = [0; 3];
 
-/// What a blank page reads as.
+/// The bytes of a blank page.
 const BLANK: u8 = 0xff;
 
 const fn pack(oob: &Oob) -> Area {
@@ -105,14 +105,14 @@ impl Ram {
         }
     }
 
-    /// The same, after asking the system whether it would ever give that much memory.
+    /// [`new`](Self::new), if the system can reserve that much memory.
     ///
     /// # Errors
-    /// It would not.
+    /// The system cannot reserve it.
     pub fn try_new(geometry: Geometry, rules: Rules) -> Result<Self, TryReserveError> {
         let pages = u64::from(geometry.blocks()) * u64::from(geometry.pages_per_block);
         let bytes = geometry.capacity().saturating_add(pages * size_of::<Area>() as u64);
-        // Reserved, not touched, and given back: what follows asks for no more.
+        // The reservation is released untouched. `new` then allocates as much.
         Vec::<u8>::new().try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX))?;
         Ok(Self::new(geometry, rules))
     }
@@ -158,7 +158,7 @@ impl Ram {
         Ok((block, page, block * pages as usize + page as usize))
     }
 
-    /// Programs the area of a page that may be programmed now, and tells the page's place.
+    /// Programs the area of a page if the rules allow it. Returns the page's index.
     #[inline]
     fn take_page(&mut self, to: Ppn, oob: &Oob) -> Result<usize, FlashError> {
         let (number, page, at) = self.at(to)?;

@@ -1,4 +1,4 @@
-//! What is programmed beside a page: 32 bytes, little endian.
+//! The record programmed beside a page: 32 bytes, little endian.
 //!
 //! | NAND bytes | NOR bytes | |
 //! |---|---|---|
@@ -33,7 +33,7 @@ const FLAGS_AT: usize = 5;
 const PROGRAMMED: u8 = 1;
 const OBSOLETE: u8 = 2;
 
-/// What stands beside a page.
+/// The contents of the record beside a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beside {
     Blank,

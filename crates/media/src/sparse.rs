@@ -12,10 +12,11 @@ use rustix::{
     io::Errno,
 };
 
-/// The ranges of a file up to `end` that hold data, in order; all of it where the file system tells of no holes.
+/// The ranges of a file up to `end` that hold data, in order. Without support of the file system for holes, one
+/// range covers the file.
 ///
 /// # Errors
-/// Where the file cannot be asked. Nothing follows an error.
+/// The system's. An error is the last item.
 pub fn data(file: &File, end: u64) -> impl Iterator<Item = Result<Range<u64>>> {
     let mut at = 0;
     iter::from_fn(move || {

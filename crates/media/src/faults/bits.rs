@@ -15,12 +15,12 @@ use super::Faults;
 /// Bytes that are corrected together.
 const CODEWORD: u32 = 1024;
 
-/// What correction made of a read.
+/// The result of the error correction of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Correction {
     /// There was nothing to correct.
     Clean,
-    /// The data are right again.
+    /// The data are valid again.
     Corrected,
     /// There was too much to correct.
     Failed,
@@ -30,9 +30,9 @@ pub(super) enum Correction {
 pub(super) struct Bits {
     /// Bits that have turned in a codeword of a page, if any.
     turned: BTreeMap<(Ppn, u32), u32>,
-    /// Blocks whose state was told since they were erased.
-    told: BTreeSet<BlockId>,
-    /// Blocks that are still to be told.
+    /// Blocks reported as ailing since they were erased.
+    reported: BTreeSet<BlockId>,
+    /// Blocks that are still to be reported.
     ailing: VecDeque<BlockId>,
 }
 
@@ -70,7 +70,7 @@ impl Bits {
         let worst = wrong.into_values().max().unwrap_or(0);
         if worst > faults.correctable / 2 {
             let block = geometry.block_of(page);
-            if self.told.insert(block) {
+            if self.reported.insert(block) {
                 self.ailing.push_back(block);
             }
         }
@@ -84,9 +84,9 @@ impl Bits {
         }
     }
 
-    /// A block was erased: it may be told again.
+    /// Lets an erased block be reported again.
     pub(super) fn forget(&mut self, block: BlockId) {
-        if self.told.remove(&block) {
+        if self.reported.remove(&block) {
             self.ailing.retain(|ailing| *ailing != block);
         }
     }

@@ -162,7 +162,7 @@ impl<F: Condition> Faulty<F> {
         Ok(())
     }
 
-    /// What an erase that was done in part has left of a page: all, nothing, or something torn.
+    /// The state in which a partial erase has left a page: as it was, blank, or torn.
     fn left(&mut self, page: Ppn) -> Result<Option<Left>, FlashError> {
         let scar = self.scars.get(&page).copied();
         let mut data = vec![0; self.inner.geometry().page_size as usize].into_boxed_slice();
@@ -185,8 +185,8 @@ impl<F: Condition> Faulty<F> {
     }
 }
 
-/// What a page holds, and what is wrong with it.
+/// The contents of a page, and its fault.
 type Left = (Oob, Box<[u8]>, Option<Scar>);
 
-/// Beside a page that holds nothing that anybody can read.
+/// The out-of-band data of a page that cannot be read.
 const NOBODY: Oob = Oob { lpn: Lpn::NONE, stream: 0, sequence: 0, time: 0, note: 0 };

@@ -1,24 +1,26 @@
 //! Faults between a chip and its user.
 //!
-//! Fault model, every part of which is drawn from one seed or asked for:
+//! Fault model. Every fault is drawn from one seed or requested:
 //!
-//! * **Power** fails during one operation, and every later one fails until it is back. Without a cache
-//!   the operation that was cut off has not begun, or is done though nobody was told, or is torn, and
-//!   what was done before is not touched. A torn page is neither blank nor readable: reading it, or its
-//!   out-of-band area, is an error, and it cannot be programmed before its block is erased; or only its
-//!   payload is torn. A torn erase leaves each page of its block as it was or torn.
-//! * **A volatile cache** holds back what was done since the last sync. When power fails, of that a part
-//!   is done that the contract of [`Flash`](thermocline_flash::Flash) allows, whatever it is: programs lost or torn that were
-//!   long done, programs kept behind lost ones of the same block, the last erases not done, or torn, or
-//!   done for some pages of their block and not for others.
-//! * **Programs and erases fail.** The page is torn then, or each page of the block is as it was or torn.
+//! * **Power** fails during one operation. Every later operation fails until power is back. Without a cache
+//!   the interrupted operation has not begun, is complete but returned an error, or is torn. Earlier
+//!   operations are not affected. A torn page is neither blank nor readable: a read of its payload or
+//!   its out-of-band area is an error, and it cannot be programmed before its block is erased. A page may also
+//!   be torn in its payload alone. A torn erase leaves each page of its block as it was or torn.
+//! * **A volatile cache** holds back all operations since the last sync. A power failure carries out any
+//!   part of them that the contract of [`Flash`](thermocline_flash::Flash) allows: older programs may be lost or torn,
+//!   programs may survive behind lost ones of the same block, and the last erases may be missing, torn, or
+//!   done for some pages of their block only.
+//! * **Programs and erases fail.** A failed program leaves the page torn. A failed erase leaves each page of
+//!   the block as it was or torn.
 //! * **Blocks wear out**: each refuses to be erased after a number of erases of its own.
-//! * **Bits** are read wrong, for once or until the block is erased. So many in each KiB are corrected: the
-//!   data are right, and only [`Health`] tells. From more than half as many on the block is
-//!   [ailing](thermocline_flash::Condition::ailing). With more the page is [`Unreadable`](FlashError::Unreadable).
+//! * **Bits** are read wrong, once or until the block is erased. Up to [`Faults::correctable`] bits in each KiB
+//!   are corrected: the data are valid, and [`Health`] counts the read. With more than half of that number the block is
+//!   [ailing](thermocline_flash::Condition::ailing). With more than the number the page is
+//!   [`Unreadable`](FlashError::Unreadable).
 //!
-//! What is not modelled: data of one page lost by the programming of another (paired pages of
-//! multi-level cells), and wrong bits in out-of-band areas. What is torn is known to this wrapper only.
+//! Not modelled: the loss of one page's data by the programming of another (paired pages of
+//! multi-level cells), and wrong bits in out-of-band areas. This wrapper alone knows which pages are torn.
 
 mod bits;
 mod cache;
@@ -75,7 +77,7 @@ pub struct Faulty<F> {
     cache: Cache,
     bits: Bits,
     worn: BTreeSet<BlockId>,
-    /// Operations that will still be done, and what becomes of the next.
+    /// Operations until power fails, and the effect of the failure on the next one.
     fuse: Option<(u64, Cut)>,
     is_on: bool,
     operations: u64,
@@ -83,7 +85,7 @@ pub struct Faulty<F> {
 }
 
 impl<F: Condition> Faulty<F> {
-    /// Without faults, until [told to](Self::cut_after).
+    /// Without faults, until a [cut](Self::cut_after) is set.
     #[must_use]
     pub fn new(inner: F) -> Self {
         Self::with_faults(inner, Faults::default())
@@ -113,7 +115,7 @@ impl<F: Condition> Faulty<F> {
         }
     }
 
-    /// Lets power fail after that many more programs, copies and erases, during the next.
+    /// Makes power fail after `operations` more programs, copies and erases, during the next one.
     pub const fn cut_after(&mut self, operations: u64, cut: Cut) {
         self.fuse = Some((operations, cut));
     }
@@ -130,7 +132,7 @@ impl<F: Condition> Faulty<F> {
         self.is_on
     }
 
-    /// Programs, copies and erases that were asked for while there was power.
+    /// Programs, copies and erases requested while there was power.
     #[must_use]
     pub const fn operations(&self) -> u64 {
         self.operations
@@ -147,8 +149,8 @@ impl<F: Condition> Faulty<F> {
         &self.faults
     }
 
-    /// The chip itself. What is torn reads there as it would have been, and what the cache holds back is
-    /// not there.
+    /// The chip below. Torn pages read there as if they were whole. Operations held back by the cache are
+    /// missing.
     #[must_use]
     pub const fn inner(&self) -> &F {
         &self.inner
@@ -158,7 +160,7 @@ impl<F: Condition> Faulty<F> {
         if self.is_on { Ok(()) } else { Err(FlashError::NoPower) }
     }
 
-    /// Counts an operation; if power fails in it, says how.
+    /// Counts an operation. Returns the cut if power fails in it.
     fn begin(&mut self) -> Result<Option<Cut>, FlashError> {
         self.powered()?;
         self.operations += 1;
@@ -176,13 +178,13 @@ impl<F: Condition> Faulty<F> {
         }
     }
 
-    /// Whether the operation just begun fails, by this probability or because it was asked to.
+    /// Whether the operation just begun fails, by this probability or by request.
     fn fails(&mut self, probability: f64) -> bool {
         self.faults.fail.binary_search(&(self.operations - 1)).is_ok()
             || probability > 0.0 && self.draws.random_bool(probability)
     }
 
-    /// The erases that a block lives for: always the same for a seed.
+    /// The erases until a block wears out. The seed alone decides them.
     fn lifetime(&self, block: BlockId) -> Option<u32> {
         let mean = f64::from(self.faults.wear?);
         let seed = self.faults.seed ^ u64::from(block.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -196,7 +198,7 @@ impl<F: Condition> Faulty<F> {
         (0..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
     }
 
-    /// Programs a page of the chip below, in whichever way, and leaves it like that.
+    /// Programs a page of the chip below by `put`, and records its scar.
     fn scar(
         &mut self,
         to: Ppn,
@@ -234,7 +236,7 @@ impl<F: Condition> Faulty<F> {
         }
     }
 
-    /// Programs a page in whichever way, at once.
+    /// Programs a page by `put`, past the cache.
     fn put(
         &mut self,
         to: Ppn,

@@ -1,7 +1,7 @@
 //! The survivors of a block, read together before they are copied one by one.
 //!
-//! What always holds: the window has what the file holds of the wanted pages in it. A block that has
-//! pages in a run is not read ahead, and an erase forgets its block, so the file does not change below.
+//! Invariant: the window equals the file for each wanted page in it. A block with pages in a run is not read
+//! ahead, and an erase drops its block from the window, so the file does not change underneath.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct Ahead {
     block: BlockId,
     /// A bit a page of the block: it is about to be copied.
     wanted: Vec<u64>,
-    /// Behind the last of those.
+    /// The page after the last of those.
     end: u32,
     /// The pages of the window, those that are not wanted included.
     has: Range<u32>,
@@ -48,7 +48,7 @@ impl Ahead {
         self.wanted.get(page as usize / 64).is_some_and(|word| word >> (page % 64) & 1 != 0)
     }
 
-    /// The payload of a page that was expected; nothing where it cannot be had in this way.
+    /// The payload of an expected page. `None` if the window cannot supply it.
     pub(super) fn payload(
         &mut self,
         (block, page): (BlockId, u32),
@@ -83,7 +83,7 @@ impl Ahead {
             let place = (start - first) as usize * size..(page - first) as usize * size;
             let into = &mut self.window[place];
             if let Err(error) = store.read_at(into, layout.payload_of(self.block, start)) {
-                // One page, perhaps: each is tried by itself.
+                // One page may be at fault, so each is then read by itself.
                 self.forget(self.block);
                 return Err(error);
             }
@@ -93,7 +93,7 @@ impl Ahead {
         Ok(())
     }
 
-    /// What is known of a block holds no longer.
+    /// Drops a block from the window.
     pub(super) fn forget(&mut self, block: BlockId) {
         if self.block == block {
             (self.block, self.has) = (NONE, 0..0);

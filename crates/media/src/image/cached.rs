@@ -1,7 +1,7 @@
-//! What the system's page cache knows of a file, and how it forgets that.
+//! The system's page cache of a file, and how to drop it.
 //!
-//! After a sync that failed, the system takes what it could not write for clean: the cache then shows
-//! data that the disk does not have, to this process and to all later ones, until it happens to drop them.
+//! After a failed sync the system marks the pages that it could not write as clean. The cache then returns
+//! data that are not on the disk, to this process and to later ones, until it evicts them.
 
 #![allow(unsafe_code)]
 
@@ -11,15 +11,15 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::sparse;
 
-/// Bytes of a file that are asked about at once.
+/// Bytes of a file in one query.
 const WINDOW: u64 = 1 << 30;
-/// How often the system is asked to forget: a page that another program reads just then stays.
+/// Attempts to drop the cache. A page stays while another program reads it.
 const ATTEMPTS: u32 = 3;
 /// The number of the system call that counts the cached pages of a file (Linux 6.5).
 const CACHESTAT: libc::c_long = 451;
 
-/// Makes the cache forget what it holds of a file that has just been synced. False if it does not: another
-/// program has the file mapped or locked in memory.
+/// Drops a file that has just been synced from the cache. False if pages remain because another program has
+/// the file mapped or locked in memory.
 pub(super) fn forget(file: &File, bytes: u64) -> io::Result<bool> {
     for _ in 0..ATTEMPTS {
         fadvise(file, 0, None, Advice::DontNeed)?;
@@ -34,7 +34,7 @@ pub(super) fn forget(file: &File, bytes: u64) -> io::Result<bool> {
 fn is_cached(file: &File, bytes: u64) -> io::Result<bool> {
     match count_cached(file) {
         Ok(pages) => Ok(pages > 0),
-        // An older system, or one that lets no program ask.
+        // The system is older, or forbids the call.
         Err(_) => is_data_cached(file, bytes),
     }
 }
@@ -65,7 +65,7 @@ fn count_cached(file: &File) -> io::Result<u64> {
     if done == 0 { Ok(pages.cached) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The same on older systems, which have to be asked about each page: holes are passed over.
+/// [`is_cached`] on older systems, by a query of each page. Holes are skipped.
 fn is_data_cached(file: &File, bytes: u64) -> io::Result<bool> {
     for data in sparse::data(file, bytes) {
         let data = data?;

@@ -29,7 +29,7 @@ pub(super) struct Disk {
     direct: Option<Direct>,
 }
 
-/// What reads and writes past the page cache need.
+/// The needs of reads and writes that bypass the page cache.
 #[derive(Debug)]
 struct Direct {
     /// Ranges begin and end at multiples of it.
@@ -48,7 +48,7 @@ impl Disk {
         Self::open_any(path, how)
     }
 
-    /// The same of a block device, too.
+    /// Opens a file or a block device.
     pub(super) fn open_any(path: &Path, how: How) -> Result<Self, Damage> {
         let mut options = OpenOptions::new();
         options.read(true).write(how.write);
@@ -153,7 +153,7 @@ fn lock(file: &File, exclusive: bool) -> Result<(), Damage> {
     })
 }
 
-/// Who holds a lock on a file, where the system tells.
+/// The process that holds a lock on a file, if the system reports it.
 fn holder(file: &File) -> Option<String> {
     let process = *lock_holders(&file.metadata().ok()?).first()?;
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
@@ -161,7 +161,7 @@ fn holder(file: &File) -> Option<String> {
     Some(format!("process {process} ({name})").replace(" ()", ""))
 }
 
-/// The processes that hold a lock on a file, where the system tells.
+/// The processes that hold a lock on a file, as far as the system reports them.
 #[must_use]
 pub fn lock_holders(file: &std::fs::Metadata) -> Vec<i32> {
     use std::os::unix::fs::MetadataExt;
@@ -236,11 +236,11 @@ impl Store for Disk {
 }
 
 impl Direct {
-    /// Finds the unit by reading: a file system below another tells what it likes.
+    /// Finds the unit by reads. A value reported by a stacked file system may be wrong.
     fn probe(file: &File) -> Result<Self, Damage> {
         let mut through = Aligned::default();
         for unit in [512, PAGE] {
-            // An empty file tells nothing of reads, but refuses wrong ones all the same.
+            // An empty file returns no data, but refuses unaligned reads too.
             match file.read_at(through.bytes(unit), unit as u64) {
                 Ok(_) => return Ok(Self { unit, through: Mutex::new(through) }),
                 // The range is one that it would read.
@@ -255,7 +255,7 @@ impl Direct {
     }
 
     fn through(&self) -> std::sync::MutexGuard<'_, Aligned> {
-        // Whoever died with it in hand left bytes behind that nobody reads.
+        // A thread that panicked with the lock left bytes that are never read.
         self.through.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

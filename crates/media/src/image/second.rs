@@ -1,9 +1,9 @@
-//! What stands twice in the file: the areas of all blocks, and the pages of the index log.
+//! Second copies: the areas of all blocks and the pages of the index log are stored twice.
 //!
-//! A sector of areas tells of sixteen pages, and a page of the log of more: a disk that cannot read it, or gives
-//! back something else, would lose all of them. So there is a second copy at the other end of the file, written
-//! in the same batch. Both are held against the checksums that they carry. Of two records that are whole the one with the greater
-//! sequence is the newer: a loss of power may have kept one write of the two.
+//! A sector of areas describes sixteen pages, and a page of the log more. A sector that cannot be read, or reads
+//! as other data, would lose all of them. A second copy therefore lies at the other end of the file. It is
+//! written in the same batch. Each copy carries checksums. Of two valid records the one with the greater sequence is
+//! the newer: a power failure may have kept one of the two writes.
 
 use thermocline_flash::{BlockId, Flash, FlashError, Kind};
 
@@ -30,7 +30,7 @@ pub(super) fn merge(layout: &Layout, block: BlockId, first: &mut [u8], second: &
             Beside::Holds(..) if layout.kind == Kind::Nor => (2, 0),
             Beside::Holds(oob, _) => (2, oob.sequence),
             Beside::Blank => (1, 0),
-            // Never the work of a loss of power: a record lies within a sector.
+            // A power failure does not cause this: a record lies within a sector.
             Beside::Torn => (0, 0),
         };
         if first[at] != second[at] && rank(&second[at]) > rank(&first[at]) {
@@ -52,7 +52,7 @@ impl Image {
         at.is_some_and(|at| self.store.read_at(into, at).is_ok() && checksum(into) == sum)
     }
 
-    /// Makes both copies of everything whole again, where one is. What was mended, in words.
+    /// Restores each damaged copy from the other one if that is valid. Returns the repairs in words.
     pub(super) fn mend_copies(&mut self) -> Result<Vec<String>, FlashError> {
         let (mut areas, mut pages) = (0, 0);
         let geometry = *self.geometry();

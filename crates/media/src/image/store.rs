@@ -1,5 +1,5 @@
-//! Access to the file: positioned reads and writes, so that nobody shares a cursor; and a guard that
-//! remembers a sync that failed.
+//! Access to the file by positioned reads and writes, without a shared cursor; and a guard that remembers a
+//! failed sync.
 
 use std::{
     fmt, io,
@@ -12,21 +12,21 @@ use std::{
 use super::{error::Damage, unread::EIO, unsynced::Unsynced};
 use crate::Durable;
 
-/// What an image needs of a file.
+/// The operations of an image on its file.
 pub(super) trait Store: fmt::Debug + Send + Sync {
     /// Reads exactly that many bytes.
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
 
-    /// Writes all of them. They last after the next sync; until then any part of them may, in any
-    /// order with other writes.
+    /// Writes all the bytes. They are durable after the next sync. Before it any part of them may reach the
+    /// disk, in any order with other writes.
     fn write_at(&self, from: &[u8], at: u64) -> io::Result<()>;
 
-    /// The same of the payloads of whole pages, whose records follow.
+    /// Writes the payloads of whole pages. Their records are written afterwards.
     fn write_payload(&self, from: &[u8], at: u64) -> io::Result<()> {
         self.write_at(from, at)
     }
 
-    /// Waits until everything written before the call lasts.
+    /// Waits until all writes before the call are durable.
     fn sync(&self) -> io::Result<()>;
 
     /// Bytes of the file.
@@ -35,7 +35,7 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
     /// Makes the file that long.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
 
-    /// Gives space back: the range reads as zeros then.
+    /// Deallocates a range, which then reads as zeros.
     fn punch(&self, at: u64, bytes: u64) -> io::Result<()>;
 
     /// Whether a sync waits for a disk.
@@ -43,14 +43,14 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Forgets what the system has cached, all of which was synced: reads tell what lasts then. May go past the
-    /// cache instead, where the image `fits` such a [unit](Self::unit). Says in words what an operator should know.
+    /// Drops the system's cache of the synced file, so that reads return the data on the disk. It may bypass the
+    /// cache instead if the image `fits` the [unit](Self::unit) of such reads. Returns a remark for the operator.
     fn forget_cached(&mut self, fits: &dyn Fn(usize) -> bool) -> io::Result<Option<String>> {
         let _ = fits;
         Ok(None)
     }
 
-    /// Drops all that is cached, and clean: false if something stays.
+    /// Drops all clean pages from the cache. False if some remain.
     fn evict(&self) -> io::Result<bool> {
         Ok(true)
     }
@@ -63,10 +63,10 @@ pub(super) trait Store: fmt::Debug + Send + Sync {
 
 /// A store whose failed syncs are not forgotten.
 ///
-/// After a failed sync the system may have dropped what it could not write, and the next sync of the
-/// same file says that all is well. So nothing that was written since the last good one is known to
-/// last, and no later sync may be believed, before all that is written [once more](Unsynced). Nor may one that ran at the same time: the system tells an
-/// error once, and who is told may be late to say so.
+/// After a failed sync the system may have dropped the data that it could not write, and the next sync of the
+/// file succeeds. No write since the last good sync is then known to be durable, and no later sync is
+/// trusted until those writes are [repeated](Unsynced). A sync that ran at the same time is not trusted
+/// either: the system reports an error to one sync only, and that sync may return after the others.
 #[derive(Debug)]
 pub(super) struct Guarded {
     store: Box<dyn Store>,
@@ -76,12 +76,12 @@ pub(super) struct Guarded {
     unsynced: Mutex<Unsynced>,
 }
 
-/// What became of the syncs of a store.
+/// The outcomes of the syncs of a store.
 #[derive(Debug, Default)]
 struct Results {
     /// Syncs begun; their numbers count from 1.
     begun: u64,
-    /// Those that run.
+    /// Syncs that have not returned.
     running: Vec<u64>,
     /// The system's error number of the first sync that failed.
     failed: Option<i32>,
@@ -98,7 +98,7 @@ impl Guarded {
         })
     }
 
-    /// Syncs that were waited for.
+    /// Syncs of the store below.
     pub(super) fn syncs(&self) -> u64 {
         self.syncs.load(Ordering::Relaxed)
     }
@@ -108,12 +108,12 @@ impl Guarded {
         &*self.store
     }
 
-    /// What no good sync covers.
+    /// The writes that no good sync covers.
     pub(super) fn unsynced(&self) -> MutexGuard<'_, Unsynced> {
         self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a sync found no room, once none runs any more.
+    /// Whether a sync failed because the disk was full. If so, waits until no sync runs.
     pub(super) fn found_no_room(&self) -> bool {
         let results = self.results();
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
@@ -125,24 +125,24 @@ impl Guarded {
         true
     }
 
-    /// The error of a sync that failed, if one did.
+    /// Fails with the error of the first failed sync, if there is one.
     pub(super) fn check(&self) -> io::Result<()> {
         self.results().failed.map_or(Ok(()), |failed| Err(io::Error::from_raw_os_error(failed)))
     }
 
-    /// What the failed sync may have dropped is written again.
+    /// Trusts syncs again after the writes that the failed sync may have dropped were repeated.
     pub(super) fn begin_anew(&self) {
         self.results().failed = None;
     }
 
-    /// Something is gone of what a failed sync dropped.
+    /// Makes every later sync fail, because data dropped by a failed sync are lost.
     pub(super) fn fail_for_ever(&self) -> io::Error {
         self.results().failed = Some(EIO);
         io::Error::from_raw_os_error(EIO)
     }
 
     fn results(&self) -> MutexGuard<'_, Results> {
-        // Each change of it is whole before anything can go wrong.
+        // No code panics while a change is incomplete.
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -190,7 +190,7 @@ impl Store for Guarded {
 }
 
 impl Durable for Guarded {
-    /// Well only once all that began before the end of this sync have ended, and none failed.
+    /// Succeeds once every sync begun before the end of this one has returned, and none has failed.
     fn sync(&self) -> io::Result<()> {
         self.check()?;
         let mut results = self.results();
@@ -215,11 +215,11 @@ impl Durable for Guarded {
     }
 }
 
-/// How often a sync is tried when a store is opened: the first may be told of a write that failed before.
+/// Syncs tried when a store is opened. The first may return the error of an earlier write.
 const ATTEMPTS: u32 = 3;
 
-/// Syncs what the system has yet to write, and forgets the rest of what it has cached: what is read from now on
-/// is on the disk. Says in words what an operator should know.
+/// Syncs the file and drops the system's cache of it, so that later reads return the data on the disk. Returns
+/// remarks for the operator.
 pub(super) fn read_anew(
     store: &mut dyn Store,
     read_only: bool,
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// The first sync is told of an error and is late to say so: not before another sync has returned, or
+    /// The first sync receives an error and returns late: after another sync has returned, or while that one
     /// waits for it.
     #[derive(Debug)]
     struct TellsOnce {
@@ -266,7 +266,7 @@ mod tests {
                 return Ok(());
             };
             self.is_told.send(()).expect("the test waits for it");
-            // Nobody says so where the other sync waits, as it should.
+            // Nothing is sent if the other sync waits, as it should.
             let _ = late.recv_timeout(Duration::from_millis(200));
             Err(io::Error::from_raw_os_error(EIO))
         }

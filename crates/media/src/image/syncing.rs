@@ -1,7 +1,7 @@
 //! Syncs, and the erases that wait for them.
 //!
-//! Syncs are numbered as they are begun. Whatever is done while `begun` were begun is covered by
-//! every sync with a greater number, once that is over.
+//! Syncs are numbered in the order in which they begin. An operation done when `begun` syncs had begun is
+//! covered by every sync with a greater number, once that has returned.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::{Durable, Health, Medium, MediumError, Syncing};
 
-/// What waits for a sync.
+/// Operations that wait for a sync.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// Erases, in the order in which they were asked for, each with the syncs begun before it.
+    /// Erases in the order of their requests, each with the number of syncs begun before it.
     erases: VecDeque<(BlockId, u64)>,
     /// A bit a block: its erase waits.
     blocks: Vec<u64>,
     /// Syncs begun.
     begun: u64,
-    /// Everything done before the sync of this number was begun lasts.
+    /// Everything done before the sync of this number began is durable.
     lasting: u64,
     /// Syncs begun before the last write to the file. What was written before the file was opened
     /// need not last either.
@@ -41,7 +41,7 @@ impl Waiting {
         self.blocks[block.index() / 64] >> (block.0 % 64) & 1 != 0
     }
 
-    /// An erase was asked for. One that waits already stands for it: nothing was programmed since.
+    /// Queues an erase. A waiting erase of the block covers it: nothing was programmed since.
     pub(super) fn note(&mut self, block: BlockId) {
         if !self.has(block) {
             self.blocks[block.index() / 64] |= 1 << (block.0 % 64);
@@ -86,7 +86,7 @@ impl Image {
             return Ok(());
         }
         self.sync_once()?;
-        // What had to wait is written now.
+        // Writes the changes that had to wait.
         if !self.waiting.all_lasts() {
             self.sync_once()?;
         }

@@ -1,20 +1,20 @@
-//! Parts of the file that its disk cannot read: reads go on around them, and they are named.
+//! Parts of the file that the disk cannot read. Reads continue around them, and messages name them.
 
 use std::{collections::BTreeMap, io, ops::Range};
 
 use super::store::{Store, error_number};
 
-/// Stands for bytes that cannot be read. No record and no slot of the block table has a checksum that fits
-/// it, and it is not blank.
+/// Replaces bytes that cannot be read. Filled with it, a record or a slot of the block table is neither valid
+/// nor blank.
 pub(super) const FILLER: u8 = 0x55;
-/// What a disk reads or fails to read as one.
+/// Bytes that a disk reads, or fails to read, together.
 const SECTOR: usize = 512;
 /// Ranges that are named one by one.
 const MOST: usize = 64;
 /// The system's number of a read that the disk failed.
 pub(super) const EIO: i32 = 5;
 
-/// Whether a read failed because of what stands there, and not because of the system.
+/// Whether a read failed because of the data there, and not because of the system.
 pub(super) fn is_unreadable(error: &io::Error) -> bool {
     error_number(error) == EIO
 }
@@ -33,19 +33,19 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    /// The bytes that a file has that was cut off.
+    /// The bytes of the file, if it is truncated.
     pub(super) fn cut_at(&self) -> Option<u64> {
         self.cut.map(|(is, _)| is)
     }
 
-    /// Of a file that has so many bytes and should have so many, the second copies from that one on.
+    /// For a file of `is` bytes that should have `should`, with its second copies from `second_copies` on.
     pub(super) fn new(is: u64, should: u64, second_copies: u64) -> Self {
         Self { cut: (is < should).then_some((is, should)), second_copies, ..Self::default() }
     }
 
     pub(super) fn note(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
-        // What stood behind the end is told of as one.
+        // One message covers everything behind the end.
         if self.cut.is_some_and(|(is, _)| end > is) {
             return;
         }
@@ -78,11 +78,11 @@ impl Unread {
         cut.into_iter().chain(self.ranges.iter().map(range)).chain(more)
     }
 
-    /// Reads a range of the file, sector by sector where the disk fails: what it cannot read is filled with
-    /// what is nothing, and noted. Those parts of the range.
+    /// Reads a range of the file, sector by sector where the disk fails. Unreadable sectors are filled with
+    /// [`FILLER`] and noted. Returns their places in the range.
     ///
     /// # Errors
-    /// Those of the system, but not of a sector that cannot be read.
+    /// Errors of the system. A sector that cannot be read is none.
     pub(super) fn read_around(
         &mut self,
         store: &dyn Store,

@@ -1,9 +1,9 @@
-//! What no good sync covers yet, so that it can be written once more.
+//! The writes that no good sync covers yet, kept so that they can be repeated.
 //!
-//! A sync for which the file system had no room has dropped what it could not write. It is written
-//! again, once there is room: records and tables from memory, payloads of NAND from the system's cache, each
-//! held against the checksum in its record. On NOR an erase sets the payloads that were programmed after it, so
-//! all is kept in memory, in its order.
+//! A sync on a full file system has dropped the data that it could not write. They are written again once
+//! there is room: records and tables from memory, payloads of NAND from the system's cache, each
+//! verified by the checksum in its record. On NOR an erase sets the payloads that were programmed after it, so
+//! memory keeps all writes, in their order.
 
 use std::{collections::VecDeque, io};
 
@@ -20,11 +20,11 @@ const PAYLOADS: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
     writes: VecDeque<Write>,
-    /// What they take in memory.
+    /// Bytes of memory that they take.
     memory: usize,
     /// Syncs that were begun.
     begun: u64,
-    /// There were too many: not before the sync after this many is anything known again.
+    /// Syncs begun when the writes exceeded the memory. The list is complete again once a later sync has succeeded.
     overflown: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ struct Write {
 #[derive(Debug)]
 enum What {
     Bytes(Box<[u8]>),
-    /// So many bytes of payload: whole pages, whose records have their checksums.
+    /// Bytes of payload in whole pages. Their records have the checksums.
     Payload(u64),
 }
 
@@ -70,12 +70,12 @@ impl Unsynced {
         }
     }
 
-    /// So many syncs were begun.
+    /// Sets the number of syncs begun.
     pub(super) const fn sync_begun(&mut self, begun: u64) {
         self.begun = begun;
     }
 
-    /// Everything done before the sync of this number was begun lasts.
+    /// Drops the writes before the sync of this number began: they are durable.
     pub(super) fn lasts(&mut self, lasting: u64) {
         let many = self.writes.partition_point(|write| write.begun < lasting);
         self.memory -= self.writes.drain(..many).map(|write| write.memory()).sum::<usize>();
@@ -86,8 +86,8 @@ impl Unsynced {
 }
 
 impl Image {
-    /// Writes what no good sync covers once more, if the last sync found no room. Where something of it is gone
-    /// from the cache nothing is known to last any more, and no sync succeeds again.
+    /// Repeats the writes that no good sync covers, if a sync failed because the disk was full. If the cache has lost
+    /// some of their data, no later sync succeeds.
     pub(super) fn write_again(&mut self) -> Result<(), FlashError> {
         if !self.store.found_no_room() {
             return Ok(());
@@ -117,10 +117,10 @@ impl Image {
         medium(self.store.fail_for_ever())
     }
 
-    /// False if a payload is not there any more.
+    /// False if a payload is lost.
     ///
-    /// The cache is emptied in between: what it keeps of a page that could not be written may be wrong about
-    /// the disk. ext4 writes such a page anew to an extent that reads as zeros afterwards.
+    /// The cache is emptied in between, because its state of a page that could not be written may differ from
+    /// the disk. ext4 writes such a page again to an extent that later reads as zeros.
     fn write_all_again(&mut self, writes: &VecDeque<Write>) -> io::Result<bool> {
         let store = self.store.clone();
         let store = store.below();
@@ -133,7 +133,7 @@ impl Image {
         write_bytes()?;
         self.areas.forget_all();
         let Some(payloads) = self.payloads(store, writes)? else { return Ok(false) };
-        // While there is no room nothing is dropped.
+        // Fails while the disk is full, and the cache is kept.
         store.sync()?;
         if !store.evict()? {
             return Ok(false);

@@ -1,20 +1,21 @@
 //! Raw NAND of a Linux system.
 //!
 //! The [record] beside a page lies in the out-of-band bytes that the kernel's error correction
-//! leaves free. A page is programmed with its record in one step, and lasts when that returns: there is
-//! nothing to sync.
+//! leaves free. A page is programmed with its record in one step and is durable when that returns, so a
+//! sync does nothing.
 //!
-//! * **Order.** Nobody below refuses a page that is programmed twice, so the chip knows the next page of
-//!   each block. Of a block that was not erased since it was opened it finds that out at the first
-//!   program, by looking at its pages from the last one on.
+//! * **Order.** The kernel does not refuse a second program of a page, so this chip keeps the next page of
+//!   each block. For a block not erased since the opening it finds the next page at the first program: it
+//!   reads the block's pages from the last one backwards.
 //! * **Blank.** A page is blank if its record and its payload are: the record of a page whose programming
 //!   was cut off may still be blank.
-//! * **Corrected bits.** A block is [ailing](Condition::ailing) if more than half of the bits that can be corrected
-//!   were, in one step of the correction, or if a bit of a record had turned, which nobody else corrects.
-//! * **Bad blocks** are asked for when the device is opened. To mark one the kernel may erase it: what it
-//!   holds has to be moved before.
-//! * **Erase counts** are kept nowhere on the chip. They count from the opening; whoever mounts it adds
-//!   what his own records say by [`Mtd::set_erase_count`].
+//! * **Corrected bits.** A block is [ailing](Condition::ailing) if a step of the correction corrected more than half
+//!   of the bits that it can correct, if a read failed, or if a bit of a record had flipped. The kernel does not
+//!   correct records.
+//! * **Bad blocks** are read from the kernel when the device is opened. The kernel may erase a block to mark it, so
+//!   the block's data must be moved before.
+//! * **Erase counts** are not stored on the chip. They count from the opening. The mounting layer adds the
+//!   counts of its own records by [`Mtd::set_erase_count`].
 
 mod abi;
 mod entry;
@@ -32,7 +33,7 @@ use crate::{Health, Medium, record::checksum};
 pub(crate) use self::entry::ENTRY;
 pub use self::open::{MtdError, MtdOptions};
 
-/// What a blank page reads as.
+/// The bytes of a blank page.
 const BLANK: u8 = 0xff;
 
 /// A NAND chip, or a part of one, behind a character device such as `/dev/mtd0`.
@@ -44,7 +45,7 @@ pub struct Mtd {
     read_only: bool,
     reading: Reading,
     blocks: Vec<Block>,
-    /// A page that is verified for nobody.
+    /// The payload of a page that is only verified.
     scratch: Vec<u8>,
     /// A page that is copied, or of zeros.
     payload: Vec<u8>,
@@ -54,12 +55,12 @@ pub struct Mtd {
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
-    /// The page behind the last one programmed, once it was looked for.
+    /// The page after the last programmed one. `None` until it was searched for.
     next: Option<u32>,
     erases: u32,
     is_bad: bool,
-    /// Whether it was told that the block is ailing.
-    is_told: bool,
+    /// Whether the block was reported as ailing.
+    is_reported: bool,
 }
 
 fn failed(error: &io::Error) -> FlashError {
@@ -78,7 +79,7 @@ impl Mtd {
         let blocks = (0..geometry.blocks())
             .map(|block| {
                 let is_bad = abi::is_bad(&device, offset(&geometry, BlockId(block)) as i64)?;
-                Ok(Block { next: None, erases: 0, is_bad, is_told: false })
+                Ok(Block { next: None, erases: 0, is_bad, is_reported: false })
             })
             .collect::<io::Result<_>>()
             .map_err(system)?;
@@ -97,14 +98,14 @@ impl Mtd {
         })
     }
 
-    /// Tells how often a block was erased before the chip was opened.
+    /// Sets the number of erases of a block before the chip was opened.
     pub fn set_erase_count(&mut self, block: BlockId, erases: u32) {
         if let Some(block) = self.blocks.get_mut(block.index()) {
             block.erases = erases;
         }
     }
 
-    /// Whether the kernel tells of the corrections of each read.
+    /// Whether the kernel returns the corrections of each read.
     #[must_use]
     pub const fn has_per_read_statistics(&self) -> bool {
         matches!(self.reading, Reading::Whole)
@@ -120,8 +121,8 @@ impl Mtd {
         Ok(offset(&self.geometry, block) + start)
     }
 
-    /// Reads a page, or nothing of it if `data` is empty, and what stands beside it. Whether the error
-    /// correction could correct it only says how the block is: the checksum says whether it is right.
+    /// Reads a page and its record. With empty `data` it reads the record alone. The result of the error
+    /// correction shows only the condition of the block. The checksum decides whether the data are valid.
     fn fetch(&mut self, from: Ppn, data: &mut [u8]) -> Result<Beside, FlashError> {
         let at = self.at(from)?;
         let mut beside = [0; crate::record::BYTES];
@@ -131,20 +132,20 @@ impl Mtd {
         let is_mended = matches!(beside, Beside::Holds(.., true));
         self.health.corrected_reads += u64::from(seen.corrected > 0 || is_mended);
         if seen.failed > 0 || seen.worst > self.correctable / 2 || is_mended {
-            self.tell(self.geometry.block_of(from));
+            self.report_ailing(self.geometry.block_of(from));
         }
         Ok(beside)
     }
 
-    fn tell(&mut self, block: BlockId) {
+    fn report_ailing(&mut self, block: BlockId) {
         if let Some(it) = self.blocks.get_mut(block.index())
-            && !std::mem::replace(&mut it.is_told, true)
+            && !std::mem::replace(&mut it.is_reported, true)
         {
             self.ailing.push_back(block);
         }
     }
 
-    /// Reads a page and verifies it, and tells what stands beside it; nothing if it is blank.
+    /// Reads and verifies a page, and returns its out-of-band data. `None` if the page is blank.
     fn verified(&mut self, from: Ppn, data: &mut [u8]) -> Result<Option<Oob>, FlashError> {
         let beside = self.fetch(from, data)?;
         let (is_right, oob) = match beside {
@@ -159,7 +160,7 @@ impl Mtd {
         Ok(oob)
     }
 
-    /// As [`verified`](Self::verified), where nobody wants the payload.
+    /// [`verified`](Self::verified) without the payload.
     fn look(&mut self, from: Ppn) -> Result<Option<Oob>, FlashError> {
         let mut data = std::mem::take(&mut self.scratch);
         let seen = self.verified(from, &mut data);
@@ -167,7 +168,7 @@ impl Mtd {
         seen
     }
 
-    /// The page behind the last one of a block that is not blank.
+    /// The page after the last one of a block that is not blank.
     fn next(&mut self, block: BlockId) -> Result<u32, FlashError> {
         if let Some(next) = self.blocks[block.index()].next {
             return Ok(next);
@@ -211,7 +212,7 @@ impl Mtd {
                 FlashError::NotErased(to)
             });
         }
-        // Done or not, the page is not blank any more.
+        // Even a failed program leaves the page not blank.
         self.blocks[block.index()].next = Some(page + 1);
         let record = crate::record::encode(thermocline_flash::Kind::Nand, to, oob, checksum(data));
         abi::write(&self.device, at, data, &record).map_err(|error| {
@@ -280,7 +281,7 @@ impl Flash for Mtd {
         let mut data = std::mem::take(&mut self.payload);
         let seen = self.verified(from, &mut data);
         let done = match seen {
-            // What is somebody else's must not be passed on under this name.
+            // The data of another logical page must not be copied under this number.
             Ok(Some(was)) if was.lpn == oob.lpn => self.put(to, &oob, &data),
             Ok(_) => Err(FlashError::Unreadable(from)),
             Err(error) => Err(error),
@@ -304,7 +305,7 @@ impl Flash for Mtd {
         }
         it.next = Some(self.geometry.header_pages);
         it.erases = it.erases.saturating_add(1);
-        if std::mem::take(&mut it.is_told) {
+        if std::mem::take(&mut it.is_reported) {
             self.ailing.retain(|ailing| *ailing != block);
         }
         Ok(())

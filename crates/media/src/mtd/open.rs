@@ -1,4 +1,4 @@
-//! What a device must be to be used as a chip, and in what words others are refused.
+//! The checks a device must pass to be used as a chip, and the errors of those that fail.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -19,10 +19,10 @@ pub struct MtdOptions {
     pub header_pages: u32,
     /// Blocks (the last ones) that hold the layer's own records.
     pub system_blocks: u32,
-    /// Only to look: others may look too, and nothing can be changed.
+    /// Open for reading only. Several readers may share the device.
     pub read_only: bool,
-    /// Ask the kernel for the error correction of each read (`MEMREAD`, Linux 6.1) if it can tell, and
-    /// not for totals before and after it, which count what others read meanwhile.
+    /// Read the corrections of each read from the kernel where it supports that (`MEMREAD`, Linux 6.1).
+    /// Totals before and after a read also count the reads of other programs.
     pub per_read_statistics: bool,
 }
 
@@ -46,7 +46,7 @@ pub enum MtdError {
     Kind {
         /// The device.
         path: PathBuf,
-        /// What it is.
+        /// Its kind.
         kind: String,
         /// Why that will not do.
         why: &'static str,
@@ -83,20 +83,20 @@ pub enum MtdError {
     Shape {
         /// The device.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault of the geometry.
         error: GeometryError,
     },
     /// The system failed.
     #[error("{path}: {error}")]
     System {
-        /// What was being used.
+        /// The file in use.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
-/// What was found out of a device that will do.
+/// An opened device that passed the checks.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) device: File,
@@ -105,7 +105,7 @@ pub(super) struct Opened {
     pub(super) correctable: u32,
 }
 
-/// Opens and locks a device and looks whether it will do.
+/// Opens, locks and checks a device.
 pub(super) fn open(path: &Path, options: &MtdOptions) -> Result<Opened, MtdError> {
     let system = |error: io::Error| match error.kind() {
         io::ErrorKind::PermissionDenied => MtdError::Permission(path.into()),
@@ -177,7 +177,7 @@ fn refuse_kind(path: &Path, info: &abi::Info, options: &MtdOptions) -> Result<()
     Err(MtdError::Kind { path: path.into(), kind, why })
 }
 
-/// Where the system tells of a device.
+/// The system's description of a device in sysfs.
 struct Facts {
     number: u32,
     is_for_reading: bool,
@@ -202,7 +202,7 @@ impl Facts {
         }))
     }
 
-    /// A number that the system tells.
+    /// A number from sysfs.
     fn number<N: FromStr>(&self, name: &str) -> Result<N, MtdError> {
         let path = self.folder.join(name);
         let text = match fs::read_to_string(&path) {

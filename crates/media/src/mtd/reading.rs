@@ -10,7 +10,7 @@ use super::{
 /// How pages are read.
 #[derive(Debug)]
 pub(super) enum Reading {
-    /// In one call, which tells of its own corrections.
+    /// In one call, which returns the corrections of this read.
     Whole,
     /// In parts. Offset and length of the free out-of-band bytes, and how many bytes hold the record.
     Parts { free: Vec<(usize, usize)>, area: Vec<u8> },
@@ -22,7 +22,7 @@ impl Reading {
         if whole {
             match abi::read(device, 0, &mut [], &mut [0; crate::record::BYTES]) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOTTY) => {}
-                // Whatever else fails is for the reads to report.
+                // Reads report any other error.
                 _ => return Ok(Self::Whole),
             }
         }
@@ -41,7 +41,7 @@ impl Reading {
         Ok(Self::Parts { free, area: vec![BLANK; end] })
     }
 
-    /// Reads a page, or nothing of it if `data` is empty, and what stands beside it.
+    /// Reads a page and its record. With empty `data` it reads the record alone.
     pub(super) fn read(
         &mut self,
         device: &File,
@@ -65,7 +65,7 @@ impl Reading {
             here.copy_from_slice(&area[start..start + length]);
             rest = behind;
         }
-        // Nobody says in which step the bits were: take it that they were all in one.
+        // The totals do not name the step. The worst case is that all bits were in one.
         let corrected = after.corrected.wrapping_sub(before.corrected);
         let failed = after.failed.wrapping_sub(before.failed);
         Ok(Statistics { failed, corrected, worst: corrected })

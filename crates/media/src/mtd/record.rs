@@ -1,9 +1,8 @@
-//! What is programmed beside a page: the [`record`] of NAND, and what is done about bits that
-//! turn in it.
+//! The [`record`] of NAND beside a page, and the correction of a flipped bit in it.
 //!
-//! Many controllers' error correction does not cover these bytes. The record's checksum finds one bit that
-//! turned: of the 256 records that differ by one bit from what was read, at most one has a right checksum, for
-//! any two records with right checksums differ in at least six bits.
+//! The error correction of many controllers does not cover these bytes. The record's checksum locates one
+//! flipped bit: two records with valid checksums differ in at least six bits, so at most one of the 256 records
+//! at a distance of one bit has a valid checksum.
 
 use thermocline_flash::{Kind, Oob, Ppn};
 
@@ -12,7 +11,7 @@ use crate::record::{self, BYTES, Record};
 /// More bits than this do not turn in an area that was erased; every record has more that are 0.
 const MOST_TURNED: u32 = 4;
 
-/// What stands beside a page.
+/// The contents of the record beside a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     Blank,
