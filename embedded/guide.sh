@@ -21,7 +21,7 @@ awk -v steps="$work/steps" '
     /^```/ { fenced = 0; if (!console) print "END" > steps; next }
     fenced { print > steps }
 ' "$root/docs/spi-nand.md"
-sed -n 's/^It says `\(.*\)`\..*/\1/p' "$root/docs/spi-nand.md" > "$work/expected"
+sed -n 's/^It prints `\(.*\)`\..*/\1/p' "$root/docs/spi-nand.md" > "$work/expected"
 (($(wc -l < "$work/expected") > 0)) || { echo "guide.sh: docs/spi-nand.md says nothing of what comes out" >&2; exit 1; }
 cd "$work"
 bash -euo pipefail steps > output 2>&1 || { cat output >&2; echo "guide.sh: a line of docs/spi-nand.md fails" >&2; exit 1; }
