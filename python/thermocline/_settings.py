@@ -135,6 +135,14 @@ class RunSettings(TypedDict, total=False):
     queue_depth: Number
     """Requests the device works on at once [default: with clock='device' one, otherwise all that have arrived]"""
 
+    reads_first: Number
+    """Serve reads first: a read passes the programs, copies and erases that wait for its bank, and at most N reads
+    pass each of these [default: operations in order of arrival]"""
+
+    suspend: Number
+    """Time to suspend a running program or erase for a read, with reads_first= [default: the profile's; without one
+    nothing is suspended]"""
+
     map_cache: Number
     """Keep the map on the chip, as a device with little RAM does, and this much RAM for changes of it: 16KiB. For
     policies without memory per page [default: the map in RAM]"""
@@ -148,6 +156,10 @@ class RunSettings(TypedDict, total=False):
     clock: Union[str, None]
     """When a request starts: when the previous one has ended (device), or at its arrival time (arrivals) [default:
     arrivals if the input has any]"""
+
+    load: Number
+    """Arrivals of a Poisson process at this share of the rate that the device sustains, in place of the input's: 70%.
+    The rate is measured first, with greedy garbage collection [default: the input's arrivals]"""
 
     time_scale: Number
     """Unit of the ages that policies transform [default: 1700 times the mean gap between page writes; 363 erase times
@@ -400,6 +412,14 @@ class CompareSettings(TypedDict, total=False):
     queue_depth: Number
     """Requests the device works on at once [default: with clock='device' one, otherwise all that have arrived]"""
 
+    reads_first: Number
+    """Serve reads first: a read passes the programs, copies and erases that wait for its bank, and at most N reads
+    pass each of these [default: operations in order of arrival]"""
+
+    suspend: Number
+    """Time to suspend a running program or erase for a read, with reads_first= [default: the profile's; without one
+    nothing is suspended]"""
+
     map_cache: Number
     """Keep the map on the chip, as a device with little RAM does, and this much RAM for changes of it: 16KiB. For
     policies without memory per page [default: the map in RAM]"""
@@ -413,6 +433,10 @@ class CompareSettings(TypedDict, total=False):
     clock: Union[str, None]
     """When a request starts: when the previous one has ended (device), or at its arrival time (arrivals) [default:
     arrivals if the input has any]"""
+
+    load: Number
+    """Arrivals of a Poisson process at this share of the rate that the device sustains, in place of the input's: 70%.
+    The rate is measured first, with greedy garbage collection [default: the input's arrivals]"""
 
     time_scale: Number
     """Unit of the ages that policies transform [default: 1700 times the mean gap between page writes; 363 erase times
