@@ -104,21 +104,6 @@ impl BatchPlacement for Mad {
     fn survivors(&mut self, _: &Cleaning, _: &[u32], to: &mut [u8]) -> Result<(), Failure> {
         self.fill(to)
     }
-    fn written(&mut self, _: &[u32], _: &[u8], _: &[u64]) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn filled(&mut self, _: &[u32], _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn trimmed(&mut self, _: &[u32]) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn spilt(&mut self, _: u32, _: u8, _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-    fn block(&mut self, _: bool, _: u32, _: u32, _: u8) -> Result<(), Failure> {
-        Ok(())
-    }
 }
 
 impl BatchVictim for Mad {

@@ -27,7 +27,7 @@ const MOST: usize = 4096;
 pub const NO_STREAM: u8 = u8::MAX;
 
 /// The constant properties of a placement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlacementShape {
     /// Streams, from 1 to 64.
     pub streams: u8,
@@ -55,7 +55,7 @@ pub struct PlacementShape {
 }
 
 /// A placement that is called with batches. The lists of one call have equal lengths. Pages are
-/// logical page numbers.
+/// logical page numbers. What the [shape](Self::shape) says it does not receive is not called.
 pub trait BatchPlacement: Send {
     /// The constant properties.
     fn shape(&self) -> PlacementShape;
@@ -83,31 +83,46 @@ pub trait BatchPlacement: Send {
     ///
     /// # Errors
     /// Those of the policy.
-    fn written(&mut self, pages: &[u32], streams: &[u8], times: &[u64]) -> Result<(), Failure>;
+    fn written(&mut self, pages: &[u32], streams: &[u8], times: &[u64]) -> Result<(), Failure> {
+        let _ = (pages, streams, times);
+        Ok(())
+    }
 
     /// Pages were written before the run, to stream 0.
     ///
     /// # Errors
     /// Those of the policy.
-    fn filled(&mut self, pages: &[u32], now: u64) -> Result<(), Failure>;
+    fn filled(&mut self, pages: &[u32], now: u64) -> Result<(), Failure> {
+        let _ = (pages, now);
+        Ok(())
+    }
 
     /// Pages no longer hold data.
     ///
     /// # Errors
     /// Those of the policy.
-    fn trimmed(&mut self, pages: &[u32]) -> Result<(), Failure>;
+    fn trimmed(&mut self, pages: &[u32]) -> Result<(), Failure> {
+        let _ = pages;
+        Ok(())
+    }
 
     /// A survivor went to another stream because there was no free block.
     ///
     /// # Errors
     /// Those of the policy.
-    fn spilt(&mut self, page: u32, stream: u8, now: u64) -> Result<(), Failure>;
+    fn spilt(&mut self, page: u32, stream: u8, now: u64) -> Result<(), Failure> {
+        let _ = (page, stream, now);
+        Ok(())
+    }
 
     /// A free block was opened for a stream, or (`full`) became full.
     ///
     /// # Errors
     /// Those of the policy.
-    fn block(&mut self, full: bool, bank: u32, block: u32, stream: u8) -> Result<(), Failure>;
+    fn block(&mut self, full: bool, bank: u32, block: u32, stream: u8) -> Result<(), Failure> {
+        let _ = (full, bank, block, stream);
+        Ok(())
+    }
 }
 
 /// The subject of buffered notes.
