@@ -1,6 +1,8 @@
 //! Cleaning a victim in steps.
 
-use thermocline_flash::Chip;
+use alloc::vec::Vec;
+
+use thermocline_flash::{Chip, Lpn};
 use thermocline_policy::{placement::Placement, trigger::Pacing};
 
 use super::{
@@ -89,11 +91,8 @@ impl Cleaner {
         if !is_listed {
             list_current(parts, partial, bank);
         }
-        let (lpns, kept) = (partial.coming(most as usize), parts.placement.kept());
-        self.words.clear();
-        if kept.is_any() {
-            self.words.extend(lpns.iter().map(|&lpn| parts.tables.word(kept, lpn)));
-        }
+        let lpns = partial.coming(most as usize);
+        list_words(&mut self.words, parts, lpns);
         let hot = match parts.placement.hot_pages() {
             Some(pages) => lpns.iter().filter(|lpn| pages.is_hot(**lpn)).count() as u32,
             None => 0,
@@ -159,13 +158,10 @@ impl Cleaner {
         // What was passed by may be current again.
         let own = parts.banks[bank].block(partial.block()).stream;
         partial.list_again(parts.tables.current_pages(partial.block()), own);
-        let (lpns, kept) = (partial.coming(usize::MAX), parts.placement.kept());
+        let lpns = partial.coming(usize::MAX);
         self.survivors.clear();
         self.survivors.extend_from_slice(lpns);
-        self.words.clear();
-        if kept.is_any() {
-            self.words.extend(lpns.iter().map(|&lpn| parts.tables.word(kept, lpn)));
-        }
+        list_words(&mut self.words, parts, lpns);
         parts.counters.copies += lpns.len() as u64;
         self.sorter.assign_known(partial.coming_streams(), lpns.len());
         self.sorter.set_at_once(partial.to() == To::Known);
@@ -190,6 +186,16 @@ impl Cleaner {
         self.partial[bank].end();
         self.withdraw(parts, victim);
         self.erase_withdrawn(parts, now)
+    }
+}
+
+/// Lists what the placement keeps of pages, if it keeps anything.
+#[inline(always)]
+fn list_words<C: Chip, P: Placement>(words: &mut Vec<u64>, parts: &Parts<C, P>, lpns: &[Lpn]) {
+    let kept = parts.placement.kept();
+    words.clear();
+    if kept.is_any() {
+        words.extend(lpns.iter().map(|&lpn| parts.tables.word(kept, lpn)));
     }
 }
 
