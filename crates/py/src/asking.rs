@@ -9,9 +9,9 @@ use thermocline_policy::{
     foreign::{BatchPlacement, BatchVictim, Failure, Maker, PlacementShape, VictimShape},
     placement::Cleaning,
 };
-use thermocline_trace::lives::{Features, Histories};
+use thermocline_trace::lives::Features;
 
-use crate::{errors::UsageError, fiber::Asker};
+use crate::{errors::UsageError, fiber::Asker, past::Past};
 
 /// Values of a page: eight features, its age, the share of valid pages of the block that is cleaned.
 const PAGE: usize = 10;
@@ -74,10 +74,9 @@ pub struct Agent {
     asked: Asked,
     observation: Vec<f32>,
     candidates: Vec<u32>,
-    histories: Histories<()>,
-    writes: u64,
-    next: u32,
-    run: u32,
+    /// Mean erases of the blocks that were shown last.
+    mean_erases: f64,
+    past: Past,
     reward: f64,
     /// Nanoseconds that the next page write has waited for so far.
     waited: f64,
@@ -103,10 +102,8 @@ impl Agent {
             asked: Asked::Host,
             observation: vec![0.0; decide.width()],
             candidates: Vec::new(),
-            histories: Histories::default(),
-            writes: 0,
-            next: 0,
-            run: 0,
+            mean_erases: 0.0,
+            past: Past::default(),
             reward: 0.0,
             waited: 0.0,
             chosen: (0, 0.0),
@@ -147,21 +144,12 @@ impl Agent {
     }
 
     fn see_host(&mut self, page: u32) {
-        let run = if self.writes > 0 && self.next == page { self.run.saturating_add(1) } else { 0 };
-        let features = self.features(page, run);
+        let features = self.past.next(page);
         self.see_page(Asked::Host, &features, 0, 0.0);
     }
 
-    fn features(&self, page: u32, run: u32) -> Features {
-        let neighbour = |page| self.histories.interval(0, page);
-        self.histories.coming((0, page.into()), self.writes, run, 0, neighbour)
-    }
-
     fn see_survivor(&mut self, page: u32, valid: u32, pages: u32) {
-        let known = self.histories.get(0, page.into());
-        let features = known.map_or_else(Features::default, |entry| entry.features);
-        let age =
-            known.and_then(|entry| entry.last()).map_or(self.writes, |last| self.writes - last);
+        let (features, age) = self.past.of(page);
         self.see_page(Asked::Survivor, &features, age, valid as f32 / pages.max(1) as f32);
     }
 
@@ -201,7 +189,8 @@ impl Agent {
             return false;
         }
         self.question(Asked::Victim);
-        let mean = erases as f64 / all.len().max(1) as f64;
+        self.mean_erases = erases as f64 / all.len().max(1) as f64;
+        let mean = self.mean_erases;
         let first = KINDS + if self.decide.placement { PAGE } else { 0 };
         for (values, at) in self.observation[first..].chunks_mut(BLOCK).zip(&self.candidates) {
             let (block, stamp) = (&all[*at as usize], stamps[*at as usize]);
@@ -229,13 +218,6 @@ impl Agent {
         let block = self.times[0] * f64::from(self.pages_per_block);
         let waited = std::mem::take(&mut self.waited) / block;
         self.reward -= self.decide.weights.latency * waited * waited;
-    }
-
-    fn wrote(&mut self, page: u32) {
-        let run = if self.writes > 0 && self.next == page { self.run.saturating_add(1) } else { 0 };
-        let features = self.features(page, run);
-        self.histories.write((0, page.into()), self.writes, features);
-        (self.writes, self.next, self.run) = (self.writes + 1, page.wrapping_add(1), run);
     }
 }
 
@@ -340,10 +322,7 @@ impl BatchPlacement for AgentPolicy {
             batch: 1,
             stale: false,
             written: true,
-            filled: false,
-            trimmed: false,
-            spilt: false,
-            blocks: false,
+            ..PlacementShape::default()
         }
     }
 
@@ -375,24 +354,8 @@ impl BatchPlacement for AgentPolicy {
         let mut agent = self.shared.agent();
         for page in pages {
             agent.host_wrote();
-            agent.wrote(*page);
+            agent.past.write(*page);
         }
-        Ok(())
-    }
-
-    fn filled(&mut self, _: &[u32], _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn trimmed(&mut self, _: &[u32]) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn spilt(&mut self, _: u32, _: u8, _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn block(&mut self, _: bool, _: u32, _: u32, _: u8) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -413,9 +376,7 @@ impl BatchVictim for AgentPolicy {
         // There may be fewer than an agent can name.
         let block = agent.candidates[answer.min(agent.candidates.len() - 1)];
         let of = blocks.block(blocks.nth(block));
-        let erases = blocks.blocks().iter().map(|block| u64::from(block.erases)).sum::<u64>();
-        let mean = erases as f64 / f64::from(blocks.len());
-        agent.chosen = (of.valid, f64::from(of.erases) - mean);
+        agent.chosen = (of.valid, f64::from(of.erases) - agent.mean_erases);
         Ok(Some(block))
     }
 

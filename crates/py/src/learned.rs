@@ -5,15 +5,15 @@
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{prelude::*, types::PyTuple};
-use rustc_hash::FxHashMap;
 use thermocline_policy::{
     Context,
     foreign::{BatchPlacement, BatchVictim, Failure, Maker as Makes, PlacementShape},
     placement::Cleaning,
 };
-use thermocline_trace::lives::{FEATURES, Features, Histories};
+use thermocline_trace::lives::FEATURES;
 
 use crate::{
+    past::Past,
     policy::{Raised, streams_of},
     raw::ThreadState,
 };
@@ -54,13 +54,10 @@ impl Makes for Learned {
                 batch: self.batch,
                 stale: true,
                 written: true,
-                filled: false,
-                trimmed: false,
-                spilt: false,
-                blocks: false,
+                ..PlacementShape::default()
             },
             survivors: self.survivors,
-            history: History::default(),
+            past: Past::default(),
             rows: Vec::new(),
             ages: Vec::new(),
             _kept: kept,
@@ -72,52 +69,12 @@ impl Makes for Learned {
     }
 }
 
-/// The pages that the host has written.
-#[derive(Default)]
-struct History {
-    pages: Histories<()>,
-    writes: u64,
-    /// The page that would continue the sequence, and how long it is.
-    next: Option<u32>,
-    run: u32,
-}
-
-impl History {
-    /// The features of pages that are written next, in this order and each once.
-    fn coming(&self, pages: &[u32], mut each: impl FnMut(&Features)) {
-        // Intervals that end within the pages.
-        let mut ended = FxHashMap::default();
-        let (mut next, mut run) = (self.next, self.run);
-        for (now, page) in (self.writes..).zip(pages) {
-            run = if next == Some(*page) { run.saturating_add(1) } else { 0 };
-            next = page.checked_add(1);
-            let interval = |page: u64| {
-                let known = ended.get(&page).copied();
-                known.unwrap_or_else(|| self.pages.interval(0, page))
-            };
-            let features = self.pages.coming((0, (*page).into()), now, run, 0, interval);
-            ended.insert(u64::from(*page), features.intervals[0]);
-            each(&features);
-        }
-    }
-
-    fn written(&mut self, page: u32) {
-        self.run = if self.next == Some(page) { self.run.saturating_add(1) } else { 0 };
-        self.next = page.checked_add(1);
-        let neighbour = |page| self.pages.interval(0, page);
-        let of = (0, page.into());
-        let features = self.pages.coming(of, self.writes, self.run, 0, neighbour);
-        self.pages.write(of, self.writes, features);
-        self.writes += 1;
-    }
-}
-
 struct Placement {
     name: String,
     predict: Py<PyAny>,
     shape: PlacementShape,
     survivors: bool,
-    history: History,
+    past: Past,
     rows: Vec<u32>,
     ages: Vec<u64>,
     _kept: ThreadState,
@@ -148,7 +105,7 @@ impl BatchPlacement for Placement {
     fn host(&mut self, pages: &[u32], _: u64, streams: &mut [u8]) -> Result<(), Failure> {
         self.rows.clear();
         let rows = &mut self.rows;
-        self.history.coming(pages, |features| rows.extend(features.values()));
+        self.past.each_next(pages, |features| rows.extend(features.values()));
         self.ages.clear();
         self.ages.resize(pages.len(), 0);
         self.ask(streams)
@@ -167,33 +124,15 @@ impl BatchPlacement for Placement {
         self.rows.clear();
         self.ages.clear();
         for page in pages {
-            let known = self.history.pages.get(0, (*page).into());
-            let features = known.map_or_else(Features::default, |entry| entry.features);
+            let (features, age) = self.past.of(*page);
             self.rows.extend(features.values());
-            let last = known.and_then(|entry| entry.last());
-            self.ages.push(last.map_or(self.history.writes, |last| self.history.writes - last));
+            self.ages.push(age);
         }
         self.ask(streams)
     }
 
     fn written(&mut self, pages: &[u32], _: &[u8], _: &[u64]) -> Result<(), Failure> {
-        pages.iter().for_each(|page| self.history.written(*page));
-        Ok(())
-    }
-
-    fn filled(&mut self, _: &[u32], _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn trimmed(&mut self, _: &[u32]) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn spilt(&mut self, _: u32, _: u8, _: u64) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn block(&mut self, _: bool, _: u32, _: u32, _: u8) -> Result<(), Failure> {
+        pages.iter().for_each(|page| self.past.write(*page));
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod gym;
 mod learned;
 mod lives;
 mod memory;
+mod past;
 mod policy;
 mod raw;
 mod requests;

@@ -29,6 +29,29 @@ impl<T> Entry<T> {
     }
 }
 
+/// Pages that were written in ascending order, up to the newest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sequence {
+    /// The page that would continue it.
+    next: Option<u64>,
+    run: u32,
+}
+
+impl Sequence {
+    /// With one more page.
+    #[must_use]
+    pub fn with(self, page: u64) -> Self {
+        let run = if self.next == Some(page) { self.run.saturating_add(1) } else { 0 };
+        Self { next: page.checked_add(1), run }
+    }
+
+    /// Pages before the newest.
+    #[must_use]
+    pub const fn run(self) -> u32 {
+        self.run
+    }
+}
+
 /// The pages of volumes. Memory grows with the pages written, not with the writes.
 #[derive(Debug, Default)]
 pub struct Histories<T> {

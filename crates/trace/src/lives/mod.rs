@@ -9,7 +9,7 @@ mod foretell;
 mod history;
 
 pub use foretell::{Foretelling, Score};
-pub use history::{Entry, Histories};
+pub use history::{Entry, Histories, Sequence};
 
 use crate::{
     Op, Request, TraceError,
@@ -112,9 +112,7 @@ struct Birth {
 struct Volume {
     /// Pages written.
     writes: u64,
-    /// The page that would continue the sequence, and how long it is.
-    next: Option<u64>,
-    run: u32,
+    sequence: Sequence,
 }
 
 /// Follows the pages of a trace.
@@ -171,9 +169,8 @@ impl Lives {
     fn write(&mut self, request: &Request, page: u64, size: u32, ended: &mut Vec<Life>) {
         let Request { volume, time_ns, .. } = *request;
         let of = self.volume(volume);
-        of.run = if of.next == Some(page) { of.run.saturating_add(1) } else { 0 };
-        of.next = page.checked_add(1);
-        let (now, run) = (of.writes, of.run);
+        of.sequence = of.sequence.with(page);
+        let (now, run) = (of.writes, of.sequence.run());
         of.writes += 1;
         let write = self.writes;
         self.writes += 1;
