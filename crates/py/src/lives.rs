@@ -57,25 +57,32 @@ struct Rows {
     part: Part,
 }
 
+/// Calls `each` with every request of a trace, and with its source.
+fn each_request(
+    source: &mut dyn Source,
+    mut each: impl FnMut(&Request, &dyn Source) -> Result<(), SimError>,
+) -> Result<(), SimError> {
+    let mut requests = Vec::new();
+    loop {
+        source.next_batch(&mut requests, REQUESTS)?;
+        if requests.is_empty() {
+            return Ok(());
+        }
+        requests.iter().try_for_each(|request| each(request, source))?;
+    }
+}
+
 /// Follows a trace: calls `each` with the lives that end, then with those that do not.
 fn follow(
     source: &mut dyn Source,
     page_bytes: u64,
     mut each: impl FnMut(&mut Vec<Life>, &dyn Source) -> Result<(), SimError>,
 ) -> Result<(), SimError> {
-    let (mut lives, mut requests, mut ended) = (Lives::new(page_bytes), Vec::new(), Vec::new());
-    loop {
-        source.next_batch(&mut requests, REQUESTS)?;
-        if requests.is_empty() {
-            break;
-        }
-        for request in &requests {
-            lives.add(request, &mut ended)?;
-            if ended.len() >= BATCH {
-                each(&mut ended, source)?;
-            }
-        }
-    }
+    let (mut lives, mut ended) = (Lives::new(page_bytes), Vec::new());
+    each_request(source, |request, source| {
+        lives.add(request, &mut ended)?;
+        if ended.len() >= BATCH { each(&mut ended, source) } else { Ok(()) }
+    })?;
     each(&mut ended, source)?;
     let mut alive = lives.alive();
     loop {
@@ -178,17 +185,15 @@ pub fn lives(
 
 /// Pages that a trace writes.
 fn page_writes(source: &mut dyn Source, page_bytes: u64) -> Result<u64, SimError> {
-    let (mut requests, mut writes): (Vec<Request>, u64) = (Vec::new(), 0);
-    loop {
-        source.next_batch(&mut requests, REQUESTS)?;
-        if requests.is_empty() {
-            return Ok(writes);
-        }
-        for request in requests.iter().filter(|request| request.op == Op::Write) {
+    let mut writes = 0;
+    each_request(source, |request, _| {
+        if request.op == Op::Write {
             let pages = pages_touched(request, page_bytes)?;
             writes += pages.end - pages.start;
         }
-    }
+        Ok(())
+    })?;
+    Ok(writes)
 }
 
 /// The number of the page write at this share of all.
@@ -275,32 +280,27 @@ fn learn(
     mut table: Foretelling,
     split: u64,
 ) -> Result<Foretelling, SimError> {
-    let (mut lives, mut requests, mut ended) = (Lives::new(page_bytes), Vec::new(), Vec::new());
+    let (mut lives, mut ended) = (Lives::new(page_bytes), Vec::new());
     let mut learnt = false;
-    loop {
-        source.next_batch(&mut requests, REQUESTS)?;
-        if requests.is_empty() {
-            break;
-        }
-        for request in &requests {
-            lives.add(request, &mut ended)?;
-            for life in ended.drain(..) {
-                match life.end {
-                    Some(end) if end.write < split => table.learn(&life.features, end.life),
-                    _ if life.write >= split => table.score(&life.features, life.age, true),
-                    _ => {}
-                }
-            }
-            if !learnt && lives.writes() >= split {
-                learnt = true;
-                // Without those that are alive long lives would be unknown. On average a page that is met at some
-                // moment lives as long again.
-                for life in lives.alive().filter(|life| life.write < split) {
-                    table.learn(&life.features, life.age.saturating_mul(2));
-                }
+    each_request(source, |request, _| {
+        lives.add(request, &mut ended)?;
+        for life in ended.drain(..) {
+            match life.end {
+                Some(end) if end.write < split => table.learn(&life.features, end.life),
+                _ if life.write >= split => table.score(&life.features, life.age, true),
+                _ => {}
             }
         }
-    }
+        if !learnt && lives.writes() >= split {
+            learnt = true;
+            // Without those that are alive long lives would be unknown. On average a page that is met at some
+            // moment lives as long again.
+            for life in lives.alive().filter(|life| life.write < split) {
+                table.learn(&life.features, life.age.saturating_mul(2));
+            }
+        }
+        Ok(())
+    })?;
     for life in lives.alive().filter(|life| life.write >= split) {
         table.score(&life.features, life.age, false);
     }

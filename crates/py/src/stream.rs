@@ -160,8 +160,7 @@ impl Stream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let reader = py.detach(|| self.reader()).map_err(raised)?;
-        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        exported(py, reader)
     }
 
     /// Names of the columns.
@@ -179,6 +178,15 @@ impl Stream {
         let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         error.map_or(Ok(()), |error| Err(raised(error)))
     }
+}
+
+/// A reader by the Arrow C stream interface.
+pub fn exported(
+    py: Python<'_>,
+    reader: impl RecordBatchReader + Send + 'static,
+) -> PyResult<Bound<'_, PyCapsule>> {
+    let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+    PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
 /// Reads what the thread makes.

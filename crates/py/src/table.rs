@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader, ffi_stream::FFI_ArrowArrayStream};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyCapsule};
 use serde_json::Value;
 use thermocline_sim::{metric::Kind, result::StoredResult};
 use thermocline_sweep::{Column, Settings, Table as Shape, arrow::batch};
+
+use crate::stream::exported;
 
 /// Rows that are made together.
 const BATCH: usize = 1024;
@@ -64,8 +66,7 @@ impl Table {
         drop(requested_schema);
         let empty = self.batch(&[]).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let reader = Reader { table: self.clone(), schema: empty.schema(), at: 0 };
-        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        exported(py, reader)
     }
 
     /// How many rows there are.
