@@ -2,7 +2,7 @@
 //! equals that of a second engine, written here from the rules, and figures computed by hand are
 //! reproduced.
 
-use crate::common::{Ask, Draws, device, done, job, policy, trace, write};
+use crate::common::{Ask, Draws, TIMING, device, done, job, policy, trace, write};
 use thermocline_flash::Timing;
 use thermocline_policy::trigger::Trigger;
 use thermocline_sim::{
@@ -14,19 +14,6 @@ use thermocline_trace::Op;
 fn idling(name: &str, idle: Option<&str>) -> PolicySpec {
     policy(name).with(idle, None).expect("a known idle policy")
 }
-
-const TIMING: Timing = Timing {
-    oob_read_ns: 0,
-    read_setup_ns: 11_000,
-    read_ns: 29_000,
-    program_setup_ns: 37_000,
-    program_ns: 201_000,
-    copy_setup_ns: 5_000,
-    copy_ns: 240_000,
-    erase_setup_ns: 3_000,
-    erase_ns: 1_500_000,
-    hotness_scan_ns: 0,
-};
 
 /// A small device with the times of large pages.
 fn small(banks: u32, channels: u32, blocks_per_bank: u32) -> Device {

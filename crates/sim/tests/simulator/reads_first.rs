@@ -1,23 +1,10 @@
 //! Reads that pass programs, copies and erases.
 
-use thermocline_flash::{Suspend, Timing};
+use thermocline_flash::Suspend;
 use thermocline_sim::{Clock, Device, Fill, Input, Job, Workload};
 use thermocline_trace::Op;
 
-use crate::common::{Ask, device, done, job, policy, trace, write};
-
-const TIMING: Timing = Timing {
-    oob_read_ns: 0,
-    read_setup_ns: 11_000,
-    read_ns: 29_000,
-    program_setup_ns: 37_000,
-    program_ns: 201_000,
-    copy_setup_ns: 5_000,
-    copy_ns: 240_000,
-    erase_setup_ns: 3_000,
-    erase_ns: 1_500_000,
-    hotness_scan_ns: 0,
-};
+use crate::common::{Ask, TIMING, device, done, job, policy, trace, write};
 
 fn small(banks: u32, blocks_per_bank: u32) -> Device {
     let mut device = device("slc-generic", banks, banks);

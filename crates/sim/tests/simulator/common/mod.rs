@@ -1,14 +1,29 @@
-//! Shared by the simulator's tests of banks: traces given request by request, and a small random
-//! number generator.
+//! Shared by the simulator's tests of banks: traces given request by request, the times of a chip,
+//! and a small random number generator.
 
 #![allow(dead_code)]
 
+use thermocline_flash::Timing;
 use thermocline_sim::{
     Device, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, TraceMapping, run,
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
 
 pub use thermocline_testing::Draws;
+
+/// Times of a chip of large pages, all different.
+pub const TIMING: Timing = Timing {
+    oob_read_ns: 0,
+    read_setup_ns: 11_000,
+    read_ns: 29_000,
+    program_setup_ns: 37_000,
+    program_ns: 201_000,
+    copy_setup_ns: 5_000,
+    copy_ns: 240_000,
+    erase_setup_ns: 3_000,
+    erase_ns: 1_500_000,
+    hotness_scan_ns: 0,
+};
 
 /// Requests given one by one.
 pub struct Given(pub std::vec::IntoIter<Request>);
