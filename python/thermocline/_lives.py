@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from . import trace as _trace
-from ._places import Places
 from ._stream import Rows
 from ._words import Setting, Words, words
 from .learned import Learned
@@ -28,9 +27,7 @@ class _Opened:
     """A trace that is read again and again."""
 
     def __init__(self, trace: _trace.TraceLike, settings: dict[str, Setting]) -> None:
-        places = Places([trace])
-        [self.path] = places.local()
-        self.memories = places.memories
+        self.path, self.memories = _trace._local(trace)
         self.words: Words = words(settings)
         self._at: dict[float, int] = {}
 
