@@ -85,13 +85,15 @@ class Rows:
 
     def to_numpy(self) -> dict[str, NDArray[Any]]:
         """All rows as an array a column. Words are objects; a number that is missing is 0."""
+        import numpy as np
+
         columns: dict[str, NDArray[Any]] = {}
         pc = module("pyarrow.compute", "'thermocline[arrow]'")
         table = self.to_arrow()
         for field in table.schema:
             column = table[field.name]
             if str(field.type).startswith("dictionary"):
-                columns[field.name] = column.to_pandas().to_numpy(dtype=object)
+                columns[field.name] = np.array(column.to_pylist(), dtype=object)
             else:
                 columns[field.name] = pc.fill_null(column, 0).to_numpy()
         return columns
