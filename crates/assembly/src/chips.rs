@@ -36,7 +36,7 @@ pub const fn served(layer: LayerKind) -> &'static str {
     match layer {
         LayerKind::PageMapped => SERVED,
         LayerKind::DemandPaged => "dac",
-        LayerKind::Nftl | LayerKind::InPlace => layer.name(),
+        LayerKind::Nftl | LayerKind::InPlace | LayerKind::Dftl => layer.name(),
     }
 }
 
@@ -45,7 +45,7 @@ pub const fn served(layer: LayerKind) -> &'static str {
 pub const fn plainest(layer: LayerKind) -> &'static str {
     match layer {
         LayerKind::PageMapped | LayerKind::DemandPaged => PLAINEST,
-        LayerKind::Nftl | LayerKind::InPlace => layer.name(),
+        LayerKind::Nftl | LayerKind::InPlace | LayerKind::Dftl => layer.name(),
     }
 }
 
@@ -53,7 +53,7 @@ pub const fn plainest(layer: LayerKind) -> &'static str {
 #[must_use]
 pub const fn caution(layer: LayerKind) -> Option<&'static str> {
     match layer {
-        LayerKind::PageMapped | LayerKind::Nftl | LayerKind::DemandPaged => None,
+        LayerKind::PageMapped | LayerKind::Nftl | LayerKind::DemandPaged | LayerKind::Dftl => None,
         LayerKind::InPlace => Some(
             "a baseline, not for data: a power cut or a kill during a write loses the erase block that is \
              being rewritten, flushed data too (it reads as an error then), and the first block that fails \

@@ -136,6 +136,10 @@ impl LayerPlan {
                 "policy {}: the demand-paged layer is simulated with ‹map-cache›",
                 self.policy.name
             ))),
+            LayerKind::Dftl => Err(AssemblyError::Usage(format!(
+                "policy {} keeps its map on the chip: ‹map-cache SIZE› is the RAM for entries of it",
+                self.policy.name
+            ))),
             LayerKind::PageMapped => {
                 self.with_placement(future, OnErased { plan: self, chip, visitor })?
             }
@@ -205,7 +209,7 @@ impl LayerPlan {
     }
 
     /// What builds the victim policy of each bank.
-    pub(crate) fn victims(&self) -> impl Fn(u32) -> Box<dyn Victim> {
+    pub fn victims(&self) -> impl Fn(u32) -> Box<dyn Victim> {
         let call = &self.policy.victim;
         let listed =
             || victim::find(&call.name).expect("names were checked when the policy was read");
@@ -231,7 +235,8 @@ impl LayerPlan {
     }
 
     /// The settings of the page-mapped layer.
-    pub(crate) fn page_mapped(&self) -> Config {
+    #[must_use]
+    pub fn page_mapped(&self) -> Config {
         let policy = &self.policy;
         Config {
             logical_pages: self.logical_pages,

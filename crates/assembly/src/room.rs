@@ -44,7 +44,7 @@ impl Room {
         let watermarks = resolve(asked, policy.trigger, smallest_bank);
         let reserve = u64::from(watermarks.reserve);
         let kept = match policy.layer {
-            LayerKind::PageMapped => reserve * u64::from(geometry.banks),
+            LayerKind::PageMapped | LayerKind::Dftl => reserve * u64::from(geometry.banks),
             LayerKind::Nftl => reserve.max(nftl::RESERVE.into()),
             LayerKind::InPlace => reserve,
             LayerKind::DemandPaged => 0,
@@ -54,7 +54,7 @@ impl Room {
             let most_pages = demand_paged::most_pages(geometry, policy)?.into();
             return Ok(Self { watermarks, capacity_pages, most_pages, smallest_bank });
         }
-        if policy.layer != LayerKind::PageMapped {
+        if !matches!(policy.layer, LayerKind::PageMapped | LayerKind::Dftl) {
             return Ok(Self {
                 watermarks,
                 capacity_pages,

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 use thermocline_sweep::digest::RESULTS;
 
 /// Name, and the options of `compare`: a card of one bank, a trace with trims on four banks, files that are
-/// deleted on a card that is idle between requests, a map that lies on the chip.
-fn inputs() -> [(&'static str, Vec<String>); 4] {
+/// deleted on a card that is idle between requests, DFTL, and a map whose changes are in RAM.
+fn inputs() -> [(&'static str, Vec<String>); 5] {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let trace = words("--policies all --over-provisioning 25% --banks 4 --limit 10000 --trace");
     [
@@ -28,6 +28,13 @@ fn inputs() -> [(&'static str, Vec<String>); 4] {
         ),
         ("trace", [trace, vec![corpus("developer-btrfs.tct")]].concat()),
         ("files", words("--policies all --capacity 40MiB --workload s2 --bytes 16MiB")),
+        (
+            "dftl",
+            words(
+                "--policies dftl,dftl(writes=page) --map-cache 8KiB --over-provisioning 30% --capacity 16MiB \
+                 --workload zipf:0.9 --bytes 24MiB",
+            ),
+        ),
         (
             "map",
             words(

@@ -146,6 +146,35 @@ impl BufferCounters {
     }
 }
 
+/// What a cached mapping table did, where the map lies on the chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableCounters {
+    /// Entries of the map that the host's pages needed.
+    pub lookups: u64,
+    /// Those of them that the table held.
+    pub hits: u64,
+    /// Entries that left it for others.
+    pub evictions: u64,
+    /// Those of them that had changed, so that a page of the map was written.
+    pub dirty_evictions: u64,
+    /// Pages of the map that garbage collection wrote, because their entries were not in the table.
+    pub gc_programs: u64,
+}
+
+impl TableCounters {
+    /// What was done after `earlier`.
+    #[must_use]
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            lookups: self.lookups - earlier.lookups,
+            hits: self.hits - earlier.hits,
+            evictions: self.evictions - earlier.evictions,
+            dirty_evictions: self.dirty_evictions - earlier.dirty_evictions,
+            gc_programs: self.gc_programs - earlier.gc_programs,
+        }
+    }
+}
+
 /// What an SLC cache in front of a layer did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounters {

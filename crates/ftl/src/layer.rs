@@ -11,7 +11,9 @@ use alloc::{string::String, vec::Vec};
 use thermocline_flash::{BlockId, Lpn, Ppn, Timing};
 use thermocline_policy::placement::Ahead;
 
-use crate::{BufferCounters, CacheCounters, Counters, DeadDataCounters, EndOfLife, FtlError};
+use crate::{
+    BufferCounters, CacheCounters, Counters, DeadDataCounters, EndOfLife, FtlError, TableCounters,
+};
 
 /// How far ahead the entry of a page that will be written is asked for, in pages.
 pub const AHEAD: usize = 24;
@@ -344,6 +346,11 @@ pub trait Inspect {
 
     /// What an SLC cache in front of the layer did, where there is one.
     fn slc_cache(&self) -> Option<CacheCounters> {
+        None
+    }
+
+    /// What the cached mapping table did, where there is one.
+    fn mapping_table(&self) -> Option<TableCounters> {
         None
     }
 

@@ -52,7 +52,7 @@ pub mod nftl;
 mod page_mapped;
 mod shape;
 
-pub use counters::{BufferCounters, CacheCounters, Counters, DeadDataCounters};
+pub use counters::{BufferCounters, CacheCounters, Counters, DeadDataCounters, TableCounters};
 pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
 pub use journal::index;

@@ -55,6 +55,7 @@ pub mod age;
 pub mod bank;
 mod context;
 pub mod dead;
+pub mod dftl;
 pub mod foreign;
 pub mod idle;
 mod info;

@@ -15,6 +15,8 @@ pub enum LayerKind {
     Nftl,
     /// Out-of-place updates with a page-level map that is stored on the chip.
     DemandPaged,
+    /// The same as DFTL does it: entries of the map are cached. Simulated only.
+    Dftl,
 }
 
 impl LayerKind {
@@ -26,6 +28,17 @@ impl LayerKind {
             Self::InPlace => "in-place",
             Self::Nftl => "nftl",
             Self::DemandPaged => "demand-paged",
+            Self::Dftl => "dftl",
+        }
+    }
+
+    /// The catalogue entry of a layer with parameters of its own.
+    #[must_use]
+    pub const fn info(self) -> Option<&'static PolicyInfo> {
+        match self {
+            Self::Nftl => Some(&crate::nftl::INFO),
+            Self::Dftl => Some(&crate::dftl::INFO),
+            Self::PageMapped | Self::InPlace | Self::DemandPaged => None,
         }
     }
 }
@@ -125,6 +138,13 @@ pub const PRESETS: &[Preset] = &[
         source: "SLAC and FSAF thesis, chapter 6",
         summary: "slac and fsaf together",
         ..NFTL
+    },
+    Preset {
+        name: "dftl",
+        layer: LayerKind::Dftl,
+        source: "Gupta, Kim, Urgaonkar, ASPLOS 2009",
+        summary: "greedy victims; the map lies on the chip, and RAM caches entries of it",
+        ..PAGE_MAPPED
     },
     Preset {
         name: "greedy",
@@ -404,13 +424,12 @@ pub fn params(preset: &Preset) -> Vec<ParamInfo> {
     let name = |call: &'static str| call.split('(').next().unwrap_or(call);
     let (victim, placement) = axes(preset);
     let idle = preset.idle.and_then(|call| crate::idle::find(name(call)));
-    let layer = (preset.layer == LayerKind::Nftl).then_some(&crate::nftl::INFO);
     [
         Some(victim),
         Some(placement),
         idle.map(|idle| &idle.info),
         crate::dead::find(name(preset.dead_data)),
-        layer,
+        preset.layer.info(),
     ]
     .into_iter()
     .flatten()

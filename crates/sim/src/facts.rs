@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use thermocline_flash::{BlockId, Counts};
-use thermocline_ftl::{BufferCounters, CacheCounters, Counters, DeadDataCounters, PageWork};
+use thermocline_ftl::{
+    BufferCounters, CacheCounters, Counters, DeadDataCounters, PageWork, TableCounters,
+};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -24,6 +26,7 @@ pub(crate) struct Snapshot {
     dead_data: Option<DeadDataCounters>,
     write_buffer: Option<BufferCounters>,
     slc_cache: Option<CacheCounters>,
+    mapping_table: Option<TableCounters>,
     erases: Vec<u32>,
 }
 
@@ -52,6 +55,8 @@ pub(crate) struct Facts<'a> {
     pub write_buffer: Option<BufferCounters>,
     /// What the SLC cache did, where there is one.
     pub slc_cache: Option<CacheCounters>,
+    /// What the cached mapping table did, where there is one.
+    pub mapping_table: Option<TableCounters>,
     /// RAM of the layer, if it was measured.
     pub memory_bytes: Option<u64>,
 }
@@ -65,6 +70,7 @@ impl Snapshot {
             dead_data: layer.dead_data(),
             write_buffer: layer.inspect().write_buffer(),
             slc_cache: layer.inspect().slc_cache(),
+            mapping_table: layer.inspect().mapping_table(),
             erases: layer.chip().erase_counts().to_vec(),
         }
     }
@@ -107,6 +113,11 @@ impl Snapshot {
                 .inspect()
                 .slc_cache()
                 .zip(self.slc_cache)
+                .map(|(now, then)| now.since(&then)),
+            mapping_table: layer
+                .inspect()
+                .mapping_table()
+                .zip(self.mapping_table)
                 .map(|(now, then)| now.since(&then)),
             memory_bytes,
         }

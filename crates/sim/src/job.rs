@@ -61,7 +61,7 @@ pub struct Job<'a> {
     /// The time scale of age transformations, in nanoseconds; by default derived from the input and
     /// the device.
     pub time_scale_ns: Option<f64>,
-    /// Bytes of RAM for changes of a map on the chip; by default the map is in RAM.
+    /// Bytes of RAM for changes of a map on the chip, of DFTL for entries of it; by default the map is in RAM.
     pub map_cache: Option<u64>,
     /// Bytes that the host writes before the statistics begin, in addition to the fill.
     pub warm_up: u64,

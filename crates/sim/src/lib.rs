@@ -10,6 +10,7 @@ mod classes;
 mod compare;
 mod delays;
 mod demand_paged;
+mod dftl;
 mod engine;
 mod error;
 mod facts;

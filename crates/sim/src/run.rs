@@ -5,12 +5,13 @@ use std::time::Instant;
 use thermocline_assembly::{AssemblyError, LayerVisitor, Onlooking};
 use thermocline_flash::{CountingChip, Lpn};
 use thermocline_ftl::Layer;
+use thermocline_policy::preset::LayerKind;
 use thermocline_trace::generate::Permutation;
 
 use crate::{
     Fill, Input, Job, Progress, ReadOnly, RunResult, SimError, Watch,
     classes::with_fewer_classes,
-    demand_paged,
+    demand_paged, dftl,
     engine::{Driven, Engine, stopped},
     facts::Snapshot,
     front::Front,
@@ -71,7 +72,10 @@ pub(crate) fn run_sharing(
     let chip = setup.chip(job.wears_out);
     let runner = Runner { job, setup: &setup, progress, memory: Meter::start() };
     if let Some(bytes) = job.map_cache {
-        return demand_paged::on(chip, &setup, bytes, runner);
+        return match job.policy.layer {
+            LayerKind::Dftl => dftl::on(chip, &setup, bytes, runner),
+            _ => demand_paged::on(chip, &setup, bytes, runner),
+        };
     }
     let ran = setup.plan.build(chip, future, runner);
     // A result computed after a failure of the policy is discarded.

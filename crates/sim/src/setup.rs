@@ -110,7 +110,11 @@ impl Setup {
 
     /// RAM of the layer in bytes, with the map on the chip.
     pub(crate) fn map_ram(&self, job: &Job<'_>) -> u64 {
-        job.map_cache.map_or(0, |cache| crate::demand_paged::ram(self, cache))
+        let ram = match job.policy.layer {
+            LayerKind::Dftl => crate::dftl::ram,
+            _ => crate::demand_paged::ram,
+        };
+        job.map_cache.map_or(0, |cache| ram(self, cache))
     }
 
     /// An erased chip of the device. Banks, and cleaning after an answer, need a clock. Without

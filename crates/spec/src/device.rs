@@ -84,7 +84,8 @@ group! {
         /// profile's; without one nothing is suspended].
         suspend: Option<u64> = one("suspend", "TIME", TIME);
         /// Keep the map on the chip, as a device with little RAM does, and this much RAM for changes of it:
-        /// 16KiB. For policies without memory per page [default: the map in RAM].
+        /// 16KiB. For policies without memory per page; of dftl it is the table of map entries [default: the map in
+        /// RAM].
         map_cache: Option<u64> = one("map-cache", "SIZE", SIZE);
         /// Retire blocks at their rated endurance (P/E cycles).
         wear_out: bool = flag("wear-out");

@@ -187,7 +187,8 @@ fn policies(
     let page_mapped = |p: &Preset| p.layer == LayerKind::PageMapped;
     // A layer without axes has none to replace.
     let any = victims.is_empty() && placements.is_empty();
-    let all = presets(if any { |_| true } else { page_mapped });
+    // DFTL needs RAM that the others do not take.
+    let all = presets(if any { |p| p.layer != LayerKind::Dftl } else { page_mapped });
     let mut names = listed("‹policies›", &args.many.policies, &all)?;
     if names.is_empty() && any {
         // What knows the future is no choice.

@@ -4,6 +4,7 @@ use thermocline_flash::Geometry;
 use thermocline_policy::{
     Context, ParamError,
     dead::{DeadData, Fsaf},
+    dftl::Dftl,
     idle::{self, Idle},
     nftl::Nftl,
     params::NoParams,
@@ -58,6 +59,22 @@ impl PolicySpec {
         Ok(params)
     }
 
+    /// The parameters of DFTL.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], naming the argument.
+    pub fn build_dftl(&self) -> Result<Dftl, AssemblyError> {
+        let params = Dftl::read(&self.layer_args)
+            .map_err(|e| AssemblyError::Usage(format!("policy {}: {e}", self.name)))?;
+        if params.protected > 100 {
+            return Err(AssemblyError::Usage(format!(
+                "policy {}: protected is a percentage, at most 100",
+                self.name
+            )));
+        }
+        Ok(params)
+    }
+
     /// Blocks it keeps open at the same time in each bank of a device: the most, and on a device that is as full as it
     /// can be where that decides. The oracle's is the most of all.
     #[must_use]
@@ -106,6 +123,9 @@ impl PolicySpec {
         if self.layer == LayerKind::Nftl {
             self.build_nftl()?;
             self.check_pairs()?;
+        }
+        if self.layer == LayerKind::Dftl {
+            self.build_dftl()?;
         }
         if self.own_placement.is_some() {
             return Ok(());

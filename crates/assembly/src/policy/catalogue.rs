@@ -4,7 +4,7 @@ use serde::Serialize;
 use thermocline_policy::{
     PolicyInfo,
     bank::BankAssignment,
-    dead, idle, nftl,
+    dead, dftl, idle, nftl,
     params::ParamValue,
     placement,
     preset::{self, LayerKind},
@@ -84,7 +84,7 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
     entries.extend(placement::PLACEMENTS.iter().map(|p| axis("placement", p)));
     entries.extend(idle::IDLES.iter().map(|i| axis("idle", &i.info)));
     entries.extend(dead::DEAD_DATA.iter().map(|d| axis("dead-data", d)));
-    entries.push(axis("layer", &nftl::INFO));
+    entries.extend([&nftl::INFO, &dftl::INFO].map(|info| axis("layer", info)));
     entries.extend(preset::IMPOSSIBLE.iter().map(|wish| axis("impossible", wish)));
     entries
 }
@@ -98,6 +98,9 @@ fn combination(p: &preset::Preset) -> String {
     };
     if p.layer == LayerKind::Nftl {
         return format!("NFTL, {} pairs{idle}{dead}", p.victim);
+    }
+    if p.layer == LayerKind::Dftl {
+        return format!("DFTL, {} + map apart", p.victim);
     }
     let read_only = if p.read_only_separation { " + read-only apart" } else { "" };
     let swap = if p.swap { " + swap" } else { "" };

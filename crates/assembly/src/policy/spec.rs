@@ -3,7 +3,7 @@
 use thermocline_policy::{
     Args, ParamInfo,
     bank::BankAssignment,
-    dead, idle, nftl,
+    dead, idle,
     params::NoParams,
     placement,
     preset::{self, LayerKind},
@@ -120,7 +120,7 @@ impl PolicySpec {
         let idle = preset.idle.and(self.idle.as_mut());
         let idle = idle.and_then(|call| Some((&idle::find(&call.name)?.info, call)));
         let dead = dead::find(&self.dead_data.name).map(|info| (info, &mut self.dead_data));
-        let layer_info = (self.layer == LayerKind::Nftl).then_some((&nftl::INFO, &mut layer));
+        let layer_info = self.layer.info().map(|info| (info, &mut layer));
         let axes = [(victim, &mut self.victim), (placement, &mut self.placement)]
             .into_iter()
             .chain(idle)
@@ -279,6 +279,9 @@ fn refuse_axes(
         }
         (LayerKind::Nftl, _, Some(_)) => {
             ("keeps every page in the blocks of its address and places none", "‹placement›")
+        }
+        (LayerKind::Dftl, _, Some(_)) => {
+            ("has a block for data and one for the map, and separates nothing else", "‹placement›")
         }
         _ => return Ok(()),
     };

@@ -127,7 +127,7 @@ impl Store {
         let data = u64::from(geometry.data_blocks()) * u64::from(geometry.data_pages_per_block());
         let reserve = room.watermarks.reserve;
         let keeps = match policy.layer {
-            LayerKind::PageMapped => format!(
+            LayerKind::PageMapped | LayerKind::Dftl => format!(
                 "{} open blocks and a reserve of {reserve} in each of {}",
                 policy.open_blocks(geometry),
                 if geometry.banks == 1 {
@@ -206,6 +206,7 @@ impl Store {
             LayerKind::Nftl => nftl_on_chip(&plan, chip, begin),
             LayerKind::InPlace => in_place_on_chip(&plan, chip, begin),
             LayerKind::DemandPaged => self.demand_paged().build(chip, begin),
+            LayerKind::Dftl => unreachable!("a plan of it was refused"),
             LayerKind::PageMapped => {
                 plan.with_placement(None, OnChip { plan: &plan, chip, begin })?
             }
@@ -216,6 +217,12 @@ impl Store {
 
 /// No host tells the future.
 fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
+    if policy.layer == LayerKind::Dftl {
+        return Err(AssemblyError::Usage(format!(
+            "policy {} is simulated only; a chip with its map on it has ‹layer demand-paged›",
+            policy.name
+        )));
+    }
     if !policy.sees_future() {
         return Ok(());
     }

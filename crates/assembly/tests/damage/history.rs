@@ -7,7 +7,7 @@ use std::{
 
 use thermocline_assembly::{
     Access, AnyLayer, AssemblyError, Candidate, Device, FormatOptions, PolicySpec, ServeOptions,
-    device::Overrides, format,
+    chips::plainest, device::Overrides, format,
 };
 use thermocline_flash::{Flash, Geometry, Lpn};
 use thermocline_media::{Medium, Place};
@@ -138,11 +138,7 @@ impl History {
     }
 
     pub fn serve(&self, rebuild: bool) -> Result<AnyLayer<Chip>, AssemblyError> {
-        let policy = match self.layer {
-            LayerKind::Nftl => "nftl",
-            LayerKind::InPlace => "in-place",
-            LayerKind::PageMapped | LayerKind::DemandPaged => "greedy",
-        };
+        let policy = plainest(self.layer);
         serve(&self.file, policy, rebuild)
     }
 

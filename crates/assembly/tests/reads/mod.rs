@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use thermocline_assembly::{AnyLayer, AssemblyError, Device, PolicySpec, Store};
+use thermocline_assembly::{AnyLayer, AssemblyError, Device, PolicySpec, Store, chips::plainest};
 use thermocline_flash::{
     BlockId, Condition, Flash, FlashError, Geometry, Lpn, Oob, Ppn, Rules, SimulatedTime,
 };
@@ -121,11 +121,7 @@ impl SimulatedTime for Flaky {}
 fn store(layer: LayerKind) -> Store {
     let mut device = Device::load("slc-generic").expect("a profile");
     (device.profile.geometry, device.profile.rules) = (GEOMETRY, RULES);
-    let policy = match layer {
-        LayerKind::Nftl => "nftl",
-        LayerKind::InPlace => "in-place",
-        LayerKind::PageMapped | LayerKind::DemandPaged => "greedy",
-    };
+    let policy = plainest(layer);
     let policy = PolicySpec::parse(policy, None, None).and_then(|policy| policy.on(layer));
     Store::new(device, policy.expect("a policy"), PAGES)
 }

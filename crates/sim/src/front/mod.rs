@@ -14,7 +14,7 @@ mod refuse;
 use thermocline_flash::{BlockId, BufferOrder, CountingChip, Lpn, Ppn, Timing};
 use thermocline_ftl::{
     BankState, BlockState, BufferCounters, CacheCounters, Counters, DeadDataCounters, DeadPages,
-    EndOfLife, FtlError, Holds, Inspect, Layer, PageIo, PageState, PageWork, Upkeep,
+    EndOfLife, FtlError, Holds, Inspect, Layer, PageIo, PageState, PageWork, TableCounters, Upkeep,
 };
 
 use self::{buffer::Buffer, cache::Cache};
@@ -282,6 +282,10 @@ impl Inspect for Front<'_> {
 
     fn page_work(&self) -> Option<PageWork> {
         self.log.inspect().page_work()
+    }
+
+    fn mapping_table(&self) -> Option<TableCounters> {
+        self.log.inspect().mapping_table()
     }
 
     fn spare_blocks(&self) -> Option<u32> {

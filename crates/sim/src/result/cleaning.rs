@@ -79,6 +79,20 @@ part! {
         pub programs_a_write: Option<f64> = (facts.layer.host_writes > 0)
             .then(|| facts.layer.map_programs as f64 / facts.layer.host_writes as f64)
             => Look::line("of it, a page written", Format::Fixed(3)).among("write amplification"),
+        /// Share of look-ups that the cached mapping table answered; absent where there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hit_ratio: Option<f64> = facts.mapping_table
+            .filter(|table| table.lookups > 0)
+            .map(|table| table.hits as f64 / table.lookups as f64)
+            => Look::line("look-ups that the table answered", Format::Percent).less(),
+        /// Entries that left that table changed, each of which wrote a page of the map; absent where there is none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub dirty_evictions: Option<u64> = facts.mapping_table.map(|table| table.dirty_evictions)
+            => Look::line("changed entries that left the table", Format::Count),
+        /// Pages of the map that garbage collection wrote; absent where there is no such table.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub gc_programs: Option<u64> = facts.mapping_table.map(|table| table.gc_programs)
+            => Look::line("pages of it written by garbage collection", Format::Count),
         /// RAM that the layer takes in all, as it is on a microcontroller.
         pub ram_bytes: u64 = facts.setup.map_ram(facts.job)
             => Look::line("RAM in all", Format::Bytes),

@@ -5,6 +5,7 @@ mod banks;
 mod cat_tables;
 mod common;
 mod dac_figure12;
+mod dftl;
 mod hplajw;
 mod instructions;
 mod load;
