@@ -17,6 +17,7 @@
 #   # built: thermocline mtd_device           our binary, and integration tests of the workspace; found in /bin
 #   # server: unix                            a served disk as a virtio disk: $DISK
 #   # server: tcp                             a server at $SERVER_HOST, port $SERVER_PORT
+#   # serve: --dead-data fsaf                 more options of that server
 #   # host-check: [ "$(count requests trim)" -gt 0 ]      what must hold here when the guest is done; `count`
 #                                             gives a counter of the server's, of an operation if one is named
 # A server here is stopped in order when the guest is done, and what it served must be sound then.
@@ -172,14 +173,16 @@ machine=()
 for test in "${tests[@]}"; do
     case $(header "$test" server) in
         unix)
-            serve "$test" --unix "$work/$test.sock"
+            # shellcheck disable=SC2046 # options, apart
+            serve "$test" --unix "$work/$test.sock" $(header "$test" serve)
             socket=$(listens listening "$test")
             modules+=(virtio_pci virtio_blk)
             machine+=(-drive "file=nbd+unix:///?socket=$socket,if=none,id=$test,format=raw,discard=unmap,detect-zeroes=off"
                       -device "virtio-blk-pci,drive=$test,serial=${test:0:20}")
             echo "DISK=\$(disk_with_serial ${test:0:20})" > "$root/tests/$test.env" ;;
         tcp)
-            serve "$test" --tcp 127.0.0.1:0
+            # shellcheck disable=SC2046
+            serve "$test" --tcp 127.0.0.1:0 $(header "$test" serve)
             port=$(listens listening "$test"); port=${port##*:}
             modules+=(virtio_pci virtio_net)
             [[ " ${machine[*]} " == *" -netdev "* ]] || machine+=(-netdev "user,id=net" -device "virtio-net-pci,netdev=net,romfile=")

@@ -11,7 +11,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use thermocline_ftl::Layer;
 
 use crate::{
-    exfat, fat,
+    exfat, ext, fat,
     sectors::{Sectors, is_signed, le32, le64, overlap},
 };
 
@@ -27,6 +27,7 @@ const ENTRIES_AT: usize = 446;
 const FAT: [u8; 6] = [0x01, 0x04, 0x06, 0x0b, 0x0c, 0x0e];
 /// The type of both exFAT and NTFS.
 const EXFAT: u8 = 0x07;
+const LINUX: u8 = 0x83;
 const EXTENDED: [u8; 2] = [0x05, 0x0f];
 const PROTECTIVE: u8 = 0xee;
 
@@ -37,6 +38,11 @@ const BASIC_DATA: [u8; 16] = [
 /// C12A7328-F81F-11D2-BA4B-00A0C93EC93B in its stored form.
 const EFI_SYSTEM: [u8; 16] = [
     0x28, 0x73, 0x2a, 0xc1, 0x1f, 0xf8, 0xd2, 0x11, 0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b,
+];
+
+/// 0FC63DAF-8483-4772-8E79-3D69D8477DE4 in its stored form.
+const LINUX_DATA: [u8; 16] = [
+    0xaf, 0x3d, 0xc6, 0x0f, 0x83, 0x84, 0x72, 0x47, 0x8e, 0x79, 0x3d, 0x69, 0xd8, 0x47, 0x7d, 0xe4,
 ];
 
 /// The content of a disk's tables.
@@ -78,7 +84,7 @@ impl Entry {
     }
 
     fn is_of_interest(&self) -> bool {
-        self.kind == EXFAT || FAT.contains(&self.kind)
+        self.kind == EXFAT || self.kind == LINUX || FAT.contains(&self.kind)
     }
 
     fn is_extended(&self) -> bool {
@@ -136,13 +142,19 @@ pub(crate) fn find<L: Layer + ?Sized>(
     found.table(0..1);
     let Some(first) = sectors.read(0) else { return found.result };
     let whole = 0..device;
-    let is_volume = fat::Layout::read(first, &whole, sector_size, small_media).is_some()
-        || exfat::Layout::read(first, &whole, sector_size).is_some();
     let entries = Entry::all(first).filter(|all| all.iter().any(Entry::is_used));
+    let is_volume = fat::Layout::read(first, &whole, sector_size, small_media).is_some()
+        || exfat::Layout::read(first, &whole, sector_size).is_some()
+        || ext::Layout::read_superblock(&whole, sectors).is_some();
     let Some(entries) = entries else {
         // Without a table the volume is the whole device, and its first sector belongs to it.
         if is_volume {
             return Partitions { tables: vec![], candidates: vec![whole] };
+        }
+        // An ext volume leaves the first sector blank.
+        if sectors.read(0).is_some_and(|first| first.iter().all(|&byte| byte == 0)) {
+            let (home, _) = ext::Layout::home(0, sector_size);
+            found.table(home..home + 1);
         }
         return found.result;
     };
@@ -270,7 +282,10 @@ fn gpt<L: Layer + ?Sized>(sectors: &mut Sectors<'_, L>, found: &mut Found) {
                 return;
             }
             let kind = &entry[..16];
-            entries.push((from..last + 1, kind == BASIC_DATA || kind == EFI_SYSTEM));
+            entries.push((
+                from..last + 1,
+                [BASIC_DATA, EFI_SYSTEM, LINUX_DATA].iter().any(|one| kind == one),
+            ));
         }
     }
     if digest.finalize() == expected {

@@ -152,6 +152,11 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
+/// Whether a bit of a bitmap's sector is set.
+pub(crate) fn is_set(bits: &[u8], bit: u32) -> bool {
+    bits[(bit / 8) as usize] >> (bit % 8) & 1 != 0
+}
+
 /// Whether a sector ends with the signature of boot sectors and partition tables.
 pub(crate) fn is_signed(sector: &[u8]) -> bool {
     le16(sector, 510) == 0xaa55

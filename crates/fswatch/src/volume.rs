@@ -8,6 +8,7 @@ use thermocline_ftl::{FtlError, Layer};
 use crate::{
     config::{Config, Guards},
     exfat::ExFat,
+    ext::{Ext, Layout},
     fat::Fat,
     sectors::{Sectors, overlap},
     verdict::{Found, Verdict},
@@ -18,6 +19,7 @@ pub(crate) enum State {
     Idle(Vec<Range<u64>>),
     Fat(Fat),
     ExFat(ExFat),
+    Ext(Ext),
     /// The host trims, so inferences are unnecessary.
     Off,
 }
@@ -50,7 +52,16 @@ impl Volume {
             Found::Incomplete(again) => decisive = again,
             Found::Nothing => {}
         }
-        decisive.push(self.partition.start..self.partition.start + 1);
+        match Ext::recognise(&self.partition, sectors) {
+            Found::Complete(volume) => {
+                sectors.counters.armed += 1;
+                self.state = State::Ext(volume);
+                return;
+            }
+            Found::Incomplete(again) => decisive = again,
+            Found::Nothing => {}
+        }
+        decisive.push(Layout::head(self.partition.start, sectors.shape.sector_size));
         self.state = State::Idle(decisive);
     }
 
@@ -62,25 +73,27 @@ impl Volume {
         let decisive = match &self.state {
             State::Fat(volume) => volume.decisive(),
             State::ExFat(volume) => volume.decisive(),
+            State::Ext(volume) => volume.decisive(),
             State::Idle(_) | State::Off => return Ok(()),
         };
         sectors.counters.disarmed += 1;
         match core::mem::replace(&mut self.state, State::Idle(decisive)) {
             State::Fat(mut volume) => volume.clusters().revive_all(sectors),
             State::ExFat(mut volume) => volume.clusters().revive_all(sectors),
+            State::Ext(mut volume) => volume.clusters().revive_all(sectors),
             State::Idle(_) | State::Off => Ok(()),
         }
     }
 
     pub const fn is_watched(&self) -> bool {
-        matches!(self.state, State::Fat(_) | State::ExFat(_))
+        matches!(self.state, State::Fat(_) | State::ExFat(_) | State::Ext(_))
     }
 
     /// The sector after the last whose writes matter.
     pub fn end(&self) -> u64 {
         match &self.state {
             State::Idle(decisive) => decisive.iter().map(|range| range.end).max().unwrap_or(0),
-            State::Fat(_) | State::ExFat(_) => self.partition.end,
+            State::Fat(_) | State::ExFat(_) | State::Ext(_) => self.partition.end,
             State::Off => 0,
         }
     }
@@ -92,6 +105,7 @@ impl Volume {
             State::Idle(decisive) => decisive.iter().any(|range| overlap(range, sectors)),
             State::Fat(volume) => volume.is_metadata(sectors),
             State::ExFat(volume) => volume.is_metadata(sectors),
+            State::Ext(volume) => volume.is_metadata(sectors),
             State::Off => false,
         }
     }
@@ -102,6 +116,7 @@ impl Volume {
         match &mut self.state {
             State::Fat(volume) => volume.clusters().data_written(page),
             State::ExFat(volume) => volume.clusters().data_written(page),
+            State::Ext(volume) => volume.clusters().data_written(page),
             State::Idle(_) | State::Off => {}
         }
     }
@@ -130,6 +145,7 @@ impl Volume {
             let verdict = match &mut self.state {
                 State::Fat(volume) => volume.written(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
+                State::Ext(volume) => volume.written(sector, new, sectors)?,
                 State::Idle(_) | State::Off => Verdict::Keep,
             };
             if verdict != Verdict::Keep {
@@ -140,6 +156,7 @@ impl Volume {
             match &mut self.state {
                 State::Fat(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::Ext(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::Idle(_) | State::Off => {}
             }
         }
@@ -152,6 +169,7 @@ impl Volume {
             State::Idle(decisive) => decisive.capacity() * size_of::<Range<u64>>(),
             State::Fat(volume) => volume.memory(),
             State::ExFat(volume) => volume.memory(),
+            State::Ext(volume) => volume.memory(),
             State::Off => 0,
         }
     }

@@ -131,7 +131,7 @@ pub const DEAD_DATA: &[PolicyInfo] = &[
         name: "fsaf",
         aliases: &[],
         source: "Mylavarapu 2008, §4.2: file system aware FTL",
-        summary: "trims, and what the writes of a FAT32 or exFAT file system's tables tell; needs a \
+        summary: "trims, and what the writes of a FAT, exFAT or ext file system's tables tell; needs a \
                   trace with contents, and is off unless asked for, for it must guess",
         params: Fsaf::info,
     },

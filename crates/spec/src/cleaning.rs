@@ -37,8 +37,8 @@ group! {
         /// 'timer(after=20ms)'; or in predicted slack, as in 'slac(preempt=yes)'. `compare` takes several,
         /// separated by commas [default: the policy's].
         idle: Vec<String> = one("idle", "none|timer|slac", IDLE);
-        /// Sources of dead data: none; TRIM (trim); or TRIM and deletions inferred from writes to a FAT32 or
-        /// exFAT file system's tables (fsaf). `compare` takes several, separated by commas [default: the
+        /// Sources of dead data: none; TRIM (trim); or TRIM and deletions inferred from writes to the tables of a
+        /// FAT, exFAT or ext file system (fsaf). `compare` takes several, separated by commas [default: the
         /// policy's].
         dead_data: Vec<String> = one("dead-data", "none|trim|fsaf", DEAD_DATA);
     }

@@ -21,7 +21,7 @@ use thermocline_ftl::{FtlError, Layer};
 use crate::{
     clusters::Clusters,
     config::Guards,
-    sectors::{Sectors, le32, overlap},
+    sectors::{Sectors, is_set, le32, overlap},
     verdict::{Found, Verdict},
 };
 use bitmap::Bitmap;
@@ -192,8 +192,4 @@ impl ExFat {
         let count = u64::from(self.clusters.count());
         (index * bits).min(count) as u32..((index + 1) * bits).min(count) as u32
     }
-}
-
-fn is_set(bits: &[u8], bit: u32) -> bool {
-    bits[(bit / 8) as usize] >> (bit % 8) & 1 != 0
 }

@@ -10,6 +10,7 @@ mod tables_image;
 
 mod deleting;
 mod exfat;
+mod ext;
 mod figures;
 mod finding;
 mod foreign;

@@ -1,0 +1,170 @@
+//! ext2, ext3 and ext4: the block bitmaps of the groups.
+//!
+//! A block whose bit falls from one to zero is free. The only guard is, as on exFAT, that its sector of the bitmap was
+//! written twice since the data. Linux sets the bit in its copy of a bitmap before it writes data to a block, and with a
+//! journal it writes a bitmap to its place only after the transaction is committed. So a bitmap whose write began after
+//! the data were written has the bit. The replay of a journal may write older bitmaps first; for them to be believed the
+//! host must fail twice within such a replay.
+//!
+//! Group descriptors say where the bitmaps are. They change with every allocation, and only what they say of places is
+//! compared. Volumes whose bitmaps mean something else are not watched: clusters of several blocks (`bigalloc`),
+//! descriptors that are spread (`meta_bg`), and features that came later.
+
+mod layout;
+
+use alloc::{vec, vec::Vec};
+use core::ops::Range;
+
+use thermocline_ftl::{FtlError, Layer};
+
+use crate::{
+    clusters::Clusters,
+    config::Guards,
+    sectors::{Sectors, is_set, overlap},
+    verdict::{Found, Verdict},
+};
+pub(crate) use layout::Layout;
+
+/// A watched volume.
+pub(crate) struct Ext {
+    layout: Layout,
+    /// The bitmaps in the order of their sectors, each with its group.
+    bitmaps: Vec<(u64, u32)>,
+    /// The blocks, counted from the first that bitmaps speak of.
+    clusters: Clusters,
+}
+
+impl Ext {
+    /// Looks for a volume at the start of a partition.
+    pub fn recognise<L: Layer + ?Sized>(
+        partition: &Range<u64>,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Found<Self> {
+        let Some(superblock) = Layout::read_superblock(partition, sectors) else {
+            return Found::Nothing;
+        };
+        let (begin, size) = (partition.start, sectors.shape.sector_size);
+        let Some(layout) = Layout::read(begin, &superblock, sectors) else {
+            return Found::Incomplete(Layout::decisive(begin, &superblock, size));
+        };
+        let (first, count) = layout.blocks();
+        let clusters = Clusters::new(layout.sector(first), layout.block_shift, count);
+        let volume = Self { bitmaps: layout.bitmaps(), layout, clusters };
+        if volume.has_own_blocks(sectors) {
+            Found::Complete(volume)
+        } else {
+            Found::Incomplete(volume.decisive())
+        }
+    }
+
+    /// Whether the first bitmap says that the volume's own blocks are in use.
+    fn has_own_blocks<L: Layer + ?Sized>(&self, sectors: &mut Sectors<'_, L>) -> bool {
+        let blocks = self.layout.blocks_of(0, 0);
+        sectors.read(self.first_bitmap()).is_some_and(|bits| self.is_own_set(&blocks, bits))
+    }
+
+    /// The first sector of the first group's bitmap.
+    fn first_bitmap(&self) -> u64 {
+        self.bitmaps.iter().find(|(_, group)| *group == 0).map_or(0, |(start, _)| *start)
+    }
+
+    /// Whether the volume's own ones among `blocks` have their bits.
+    fn is_own_set(&self, blocks: &Range<u32>, bits: &[u8]) -> bool {
+        let (first, _) = self.layout.blocks();
+        let (from, to) = (blocks.start + first, blocks.end + first);
+        let own = &self.layout.own;
+        let behind = own.partition_point(|range| range.end <= from);
+        own[behind..].iter().take_while(|range| range.start < to).all(|range| {
+            let here = range.start.max(from)..range.end.min(to);
+            here.into_iter().all(|block| is_set(bits, block - from))
+        })
+    }
+
+    /// The sectors that may make it a volume again after it is released.
+    pub fn decisive(&self) -> Vec<Range<u64>> {
+        let head = Layout::head(self.layout.begin, self.sector_size());
+        let bitmap = self.first_bitmap();
+        vec![head, self.layout.descriptors(), bitmap..bitmap + 1]
+    }
+
+    fn sector_size(&self) -> usize {
+        self.layout.sector_size()
+    }
+
+    pub const fn clusters(&mut self) -> &mut Clusters {
+        &mut self.clusters
+    }
+
+    pub fn memory(&self) -> usize {
+        self.clusters.memory()
+            + self.bitmaps.capacity() * size_of::<(u64, u32)>()
+            + self.layout.own.capacity() * size_of::<Range<u32>>()
+    }
+
+    /// Whether any of `sectors` holds what decides about the volume.
+    #[inline]
+    pub fn is_metadata(&self, sectors: &Range<u64>) -> bool {
+        let length = 1 << self.layout.block_shift;
+        let behind = self.bitmaps.partition_point(|(start, _)| start + length <= sectors.start);
+        self.bitmaps.get(behind).is_some_and(|(start, _)| *start < sectors.end)
+            || overlap(sectors, &Layout::head(self.layout.begin, self.sector_size()))
+            || overlap(sectors, &self.layout.descriptors())
+    }
+
+    /// The blocks of a sector of a bitmap.
+    fn blocks_in(&self, sector: u64) -> Option<Range<u32>> {
+        let length = 1 << self.layout.block_shift;
+        let behind = self.bitmaps.partition_point(|(start, _)| start + length <= sector);
+        let (start, group) = *self.bitmaps.get(behind)?;
+        (start <= sector).then(|| self.layout.blocks_of(group, sector - start))
+    }
+
+    /// A sector of the volume was written. Applies its allocations at once, and informs the guard.
+    pub fn written<L: Layer + ?Sized>(
+        &mut self,
+        sector: u64,
+        new: &[u8],
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<Verdict, FtlError> {
+        if let Some(blocks) = self.blocks_in(sector) {
+            if !self.is_own_set(&blocks, new) {
+                return Ok(Verdict::Implausible);
+            }
+            self.clusters.table_written(blocks.clone(), 0);
+            for block in blocks.clone() {
+                if is_set(new, block - blocks.start) {
+                    self.clusters.allocated(block, sectors)?;
+                }
+            }
+            return Ok(Verdict::Keep);
+        }
+        let (home, _) = Layout::home(self.layout.begin, self.sector_size());
+        let is_same = match sector {
+            _ if sector == home => self.layout.is_same(new),
+            _ if sector < home => new.iter().all(|&byte| byte == 0),
+            _ if self.layout.descriptors().contains(&sector) => self.layout.is_told_by(sector, new),
+            _ => true,
+        };
+        Ok(if is_same { Verdict::Keep } else { Verdict::LookAgain })
+    }
+
+    /// Applies the frees in the same sector, after the whole page was checked: zeros that were ones.
+    pub fn freed<L: Layer + ?Sized>(
+        &mut self,
+        sector: u64,
+        old: &[u8],
+        new: &[u8],
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        let Some(blocks) = self.blocks_in(sector) else { return Ok(()) };
+        for block in blocks.clone() {
+            let bit = block - blocks.start;
+            let was_used = is_set(old, bit) || self.clusters.is_suspect(block);
+            if was_used && !is_set(new, bit) {
+                self.clusters.freed(block, guards.twice, sectors)?;
+            }
+        }
+        Ok(())
+    }
+}

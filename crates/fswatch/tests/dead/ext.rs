@@ -1,0 +1,252 @@
+//! ext2, ext3 and ext4, made and changed by e2fsprogs: blocks that a bitmap calls free are found, and no block in use is
+//! taken for one.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use thermocline_testing::{Draws, program};
+
+use crate::{
+    disk::{Disk, Drops, SECTOR, Sector, stamp},
+    tables_image::{LINUX, gpt, mbr},
+};
+
+const DEVICE: u64 = 65_536;
+/// Sectors of a volume: 24 MiB, which is three groups where blocks have 1 KiB.
+const VOLUME: u64 = 49_152;
+
+/// Runs a program of e2fsprogs. The same arguments give the same image.
+fn run(name: &str, args: &[&str]) {
+    let path = program(name).expect("looked for before");
+    let done = Command::new(path).args(args).env("E2FSPROGS_FAKE_TIME", "1700000000").output();
+    let done = done.expect("it starts");
+    assert!(done.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// A file with a volume, of which a device has a copy.
+struct Host {
+    folder: tempfile::TempDir,
+    begin: u64,
+    disk: Disk,
+    /// The volume as the device knows it.
+    sent: Vec<u8>,
+    draws: Draws,
+}
+
+impl Host {
+    /// A volume made with these options, in a partition at a sector or on the whole device.
+    fn new(options: &[&str], begin: u64, per_page: usize, drops: Drops) -> Option<Self> {
+        program("mke2fs").and(program("debugfs"))?;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut host = Self {
+            begin,
+            disk: Disk::with(DEVICE, per_page, drops, |_| {}),
+            sent: vec![0; VOLUME as usize * SECTOR],
+            draws: Draws(7),
+            folder,
+        };
+        let fixed = ["-q", "-F", "-U", "6d7a1c0e-0000-4000-8000-000000000001"];
+        let seed = ["-E", "hash_seed=6d7a1c0e-0000-4000-8000-000000000002"];
+        let image = host.image();
+        let place = [image.to_str().expect("UTF-8"), "24M"];
+        run("mke2fs", &[&fixed[..], &seed, options, &place].concat());
+        if begin > 0 {
+            host.disk.write(0, &mbr(&[(0x83, begin, VOLUME)]));
+        }
+        host.send();
+        Some(host)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join("volume")
+    }
+
+    /// Changes the volume by commands of `debugfs`.
+    fn change(&mut self, commands: &str) {
+        let script = self.folder.path().join("script");
+        fs::write(&script, commands).expect("written");
+        let (script, image) = (script.to_str().expect("UTF-8").to_owned(), self.image());
+        run("debugfs", &["-w", "-f", &script, image.to_str().expect("UTF-8")]);
+        self.send();
+    }
+
+    /// A file to write, of so many KiB.
+    fn content(&mut self, kib: u64) -> PathBuf {
+        let path = self.folder.path().join("content");
+        let sectors: Vec<Sector> = (0..2 * kib).map(|at| stamp(at, self.draws.next())).collect();
+        fs::write(&path, sectors.concat()).expect("written");
+        path
+    }
+
+    /// Writes what changed to the device, in any order.
+    fn send(&mut self) {
+        let new = fs::read(self.image()).expect("a volume");
+        let is_first = self.field(1024 + 4) == 0;
+        let before = if is_first { Vec::new() } else { self.used().0 };
+        let old = std::mem::replace(&mut self.sent, new);
+        let (now, size) = self.used();
+        let changed = |at: &usize| {
+            let block = at * SECTOR / size;
+            // A host writes all of a block that it takes into use.
+            let is_new = now[block] && !is_first && !before[block];
+            is_new || old[at * SECTOR..][..SECTOR] != self.sent[at * SECTOR..][..SECTOR]
+        };
+        let mut changed: Vec<usize> = (0..VOLUME as usize).filter(changed).collect();
+        for last in (1..changed.len()).rev() {
+            changed.swap(last, self.draws.below(last as u32 + 1) as usize);
+        }
+        for at in changed {
+            let sector = self.sent[at * SECTOR..][..SECTOR].try_into().expect("a sector");
+            self.disk.write(self.begin + at as u64, &sector);
+        }
+    }
+
+    fn field(&self, at: usize) -> usize {
+        u32::from_le_bytes(self.sent[at..at + 4].try_into().expect("a field")) as usize
+    }
+
+    /// The blocks in use as the volume's bitmaps say, and the bytes of a block.
+    fn used(&self) -> (Vec<bool>, usize) {
+        let (blocks, first) = (self.field(1024 + 4), self.field(1024 + 20));
+        let (size, per_group) = (1024 << self.field(1024 + 24), self.field(1024 + 32));
+        let is_wide = self.field(1024 + 96) & 0x80 != 0;
+        let descriptor = if is_wide { self.field(1024 + 254) & 0xffff } else { 32 };
+        let is_used = |block: usize| {
+            if block < first {
+                return true;
+            }
+            let (group, bit) = ((block - first) / per_group, (block - first) % per_group);
+            let at = (first + 1) * size + group * descriptor;
+            // A group without a bitmap yet has nothing but its own records.
+            if self.field(at + 18) & 2 != 0 {
+                return false;
+            }
+            self.sent[self.field(at) * size + bit / 8] >> (bit % 8) & 1 != 0
+        };
+        ((0..blocks).map(is_used).collect(), size)
+    }
+
+    /// Reads all blocks in use from the device.
+    fn check(&mut self, when: &str) {
+        let (used, size) = self.used();
+        for block in (0..used.len()).filter(|block| used[*block]) {
+            for at in (block * size..(block + 1) * size).step_by(SECTOR) {
+                let read = self.disk.read(self.begin + (at / SECTOR) as u64);
+                assert!(read[..] == self.sent[at..at + SECTOR], "block {block} is lost {when}");
+            }
+        }
+    }
+}
+
+/// The kinds of volumes: name, and options of `mke2fs`.
+const KINDS: [(&str, &[&str]); 5] = [
+    ("ext2, blocks of 1 KiB", &["-t", "ext2", "-b", "1024"]),
+    ("ext3, blocks of 1 KiB", &["-t", "ext3", "-b", "1024"]),
+    ("ext4, blocks of 4 KiB", &["-t", "ext4", "-b", "4096"]),
+    ("ext4, 64 bits, blocks of 1 KiB", &["-t", "ext4", "-b", "1024", "-O", "64bit"]),
+    ("ext4 without flex_bg", &["-t", "ext4", "-b", "1024", "-O", "^flex_bg,^64bit"]),
+];
+
+#[test]
+fn deleted_files_are_found_and_no_block_in_use_is_lost() {
+    for (name, options) in KINDS {
+        for (begin, per_page) in [(64, 8), (0, 1), (8192, 8)] {
+            let drops = if begin == 0 { Drops::Sometimes(Draws(3)) } else { Drops::AtOnce };
+            let Some(mut host) = Host::new(options, begin, per_page, drops) else { return };
+            assert!(host.disk.is_watched(), "{name} at {begin}");
+            host.check("after the format");
+            let mut files: Vec<u32> = Vec::new();
+            for round in 0..24 {
+                let mut commands = String::new();
+                if round == 12 {
+                    host.disk = host.disk.power_cycle();
+                    assert!(host.disk.is_watched(), "{name} at {begin}");
+                }
+                while files.len() > 4 || !files.is_empty() && host.draws.one_in(3) {
+                    let gone = files.swap_remove(host.draws.below(files.len() as u32) as usize);
+                    commands += &format!("rm f{gone}\n");
+                }
+                let kib = 64 + u64::from(host.draws.below(1500));
+                let content = host.content(kib);
+                commands += &format!("write {} f{round}\n", Path::display(&content));
+                files.push(round);
+                host.change(&commands);
+                host.check(&format!("in round {round}: {name} at {begin}"));
+            }
+            let dropped = host.disk.dropped();
+            assert!(dropped > 4000, "{dropped} sectors were found dead: {name} at {begin}");
+            assert!(host.disk.is_watched(), "{name} at {begin}");
+        }
+    }
+}
+
+#[test]
+fn a_volume_is_found_in_a_guid_partition() {
+    let Some(mut host) = Host::new(KINDS[2].1, 2048, 8, Drops::AtOnce) else { return };
+    host.disk = Disk::new(DEVICE, 8);
+    host.disk.write_all(&gpt(DEVICE, &[(LINUX, 2048..2048 + VOLUME)]));
+    assert!(!host.disk.is_watched());
+    host.sent.fill(0);
+    host.send();
+    assert!(host.disk.is_watched());
+    host.check("after the format");
+}
+
+#[test]
+fn volumes_whose_bitmaps_mean_something_else_are_left_alone() {
+    let others: [&[&str]; 2] = [
+        &["-t", "ext4", "-b", "1024", "-O", "bigalloc", "-C", "16384"],
+        &["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"],
+    ];
+    for options in others {
+        let Some(host) = Host::new(options, 64, 8, Drops::AtOnce) else { return };
+        assert!(!host.disk.is_watched(), "{options:?}");
+    }
+}
+
+/// What makes another volume of it, or none.
+#[test]
+fn a_volume_that_is_written_over_is_let_go() {
+    type Change = (&'static str, fn(&Host) -> (u64, Sector));
+    let of = |host: &Host, at: usize| -> (u64, Sector) {
+        let sector = at / SECTOR;
+        let bytes = host.sent[sector * SECTOR..][..SECTOR].try_into().expect("a sector");
+        (host.begin + sector as u64, bytes)
+    };
+    let changes: [Change; 5] = [
+        ("something before the superblock", |host| (host.begin, [1; SECTOR])),
+        ("no magic number", |host| {
+            let mut sector: Sector = host.sent[1024..1024 + SECTOR].try_into().expect("a sector");
+            sector[56] = 0;
+            (host.begin + 2, sector)
+        }),
+        ("an unknown feature", |host| {
+            let mut sector: Sector = host.sent[1024..1024 + SECTOR].try_into().expect("a sector");
+            sector[98] |= 0x80;
+            (host.begin + 2, sector)
+        }),
+        ("another bitmap", |host| {
+            let mut sector: Sector = host.sent[2048..2048 + SECTOR].try_into().expect("a sector");
+            sector[0] ^= 1;
+            (host.begin + 4, sector)
+        }),
+        ("a bitmap without its own bit", |host| {
+            let at = host.field(2048) * 1024;
+            let sector: Sector = [0; SECTOR];
+            (host.begin + (at / SECTOR) as u64, sector)
+        }),
+    ];
+    for (what, change) in changes {
+        let Some(mut host) = Host::new(KINDS[0].1, 64, 8, Drops::AtOnce) else { return };
+        assert!(host.disk.is_watched());
+        let (sector, content) = change(&host);
+        let (_, before) = of(&host, (sector - host.begin) as usize * SECTOR);
+        host.disk.write(sector, &content);
+        assert!(!host.disk.is_watched(), "{what}");
+        host.disk.write(sector, &before);
+        assert!(host.disk.is_watched(), "{what}, and back");
+    }
+}
