@@ -94,6 +94,9 @@ pub(crate) struct Operations {
     pub failed: Count,
     pub latency: [Count; LATENCIES],
     pub latency_ns: Count,
+    /// Time that they kept the device: from the receipt of a request, or the answer before it if that is later, to its
+    /// answer.
+    pub delay_ns: Count,
 }
 
 /// What a connection did.
@@ -113,12 +116,13 @@ impl Counters {
         &self.kinds[kind as usize]
     }
 
-    /// `count` requests of a kind were answered after `latency`.
+    /// `count` requests of a kind were answered after `latency`; together they kept the device for `delay`.
     #[inline]
-    pub(crate) fn answered(&self, kind: Kind, count: u64, latency: Duration) {
+    pub(crate) fn answered(&self, kind: Kind, count: u64, latency: Duration, delay: Duration) {
         let it = self.of(kind);
         let ns = crate::device::nanoseconds(latency);
         it.answered.add(count);
+        it.delay_ns.add(crate::device::nanoseconds(delay));
         it.latency_ns.add(ns.saturating_mul(count));
         it.latency[latency_class(ns)].add(count);
     }
@@ -130,6 +134,7 @@ impl Counters {
             mine.bytes.add(theirs.bytes.get());
             mine.failed.add(theirs.failed.get());
             mine.latency_ns.add(theirs.latency_ns.get());
+            mine.delay_ns.add(theirs.delay_ns.get());
             for (mine, theirs) in mine.latency.iter().zip(&theirs.latency) {
                 mine.add(theirs.get());
             }
@@ -231,11 +236,12 @@ mod tests {
         let (one, two) = (registry.open(), registry.open());
         one.counters().of(Kind::Read).begun.add(3);
         two.counters().of(Kind::Read).begun.add(4);
-        two.counters().answered(Kind::Read, 4, Duration::from_micros(3));
+        two.counters().answered(Kind::Read, 4, Duration::from_micros(3), Duration::from_micros(2));
         drop(two);
         let (sum, open, opened) = registry.sum();
         assert_eq!((sum.of(Kind::Read).begun.get(), open, opened), (7, 1, 2));
         assert_eq!(sum.of(Kind::Read).latency[1].get(), 4);
+        assert_eq!(sum.of(Kind::Read).delay_ns.get(), 2000);
     }
 
     #[test]
@@ -244,7 +250,7 @@ mod tests {
         let (one, two) = (registry.open(), registry.open());
         one.counters().of(Kind::Write).begun.add(3);
         two.counters().of(Kind::Write).begun.add(5);
-        two.counters().answered(Kind::Write, 4, Duration::ZERO);
+        two.counters().answered(Kind::Write, 4, Duration::ZERO, Duration::ZERO);
         drop(two);
         let (sum, ..) = registry.sum();
         let writes = sum.of(Kind::Write);

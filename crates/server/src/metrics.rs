@@ -258,6 +258,11 @@ impl Snapshot {
             "System calls that sent",
             self.each(|e| e.requests.sends.get()),
         )?;
+        out.counters(
+            "device_delay_nanoseconds",
+            "From the receipt of a request, or the answer before it if that is later, to its answer",
+            self.by_kind(|it| it.delay_ns.get()),
+        )?;
         let mut family = out.0.encode_descriptor(
             "request_duration",
             "From the receipt of a request to its answer",
@@ -337,6 +342,8 @@ impl Snapshot {
         )?;
         out.counters("flash_pages_copied", "Pages moved by cleaning", l(|c| c.copies))?;
         out.counters("flash_blocks_erased", "Blocks erased", l(|c| c.erases))?;
+        out.counters("folds", "Pairs of blocks folded into one (NFTL)", l(|c| c.folds))?;
+        out.counters("folds_forced", "Folds that a write waited for", l(|c| c.forced_folds))?;
         out.counters("cleaning_runs", "Times cleaning was begun", l(|c| c.cleaning_runs))?;
         out.counters("cleaning_victims", "Blocks cleaned", l(|c| c.victims))?;
         out.counters(

@@ -369,9 +369,12 @@ impl Connection<'_> {
         }
         self.send()?;
         let took = began.elapsed();
+        // They came together and were answered together: each has a share of the time.
+        let all = self.begun.iter().sum::<u64>().max(1);
         for (kind, count) in Kind::ALL.into_iter().zip(&mut self.begun) {
             if *count > 0 {
-                self.counters.answered(kind, std::mem::take(count), took);
+                let delay = took.mul_f64(*count as f64 / all as f64);
+                self.counters.answered(kind, std::mem::take(count), took, delay);
             }
         }
         Ok(())
@@ -379,7 +382,7 @@ impl Connection<'_> {
 
     /// Sends each answer when the emulated chip would have given it.
     fn keep_pace(&mut self, pace: &Pace, began: Instant) -> Result<(), End> {
-        let mut sent = 0;
+        let (mut sent, mut before) = (0, Duration::ZERO);
         let mut dues = std::mem::take(&mut self.dues);
         for (due, end, kind) in dues.drain(..) {
             let now = pace.now();
@@ -397,7 +400,9 @@ impl Connection<'_> {
             let count = &mut self.begun[kind as usize];
             if *count > 0 {
                 *count -= 1;
-                self.counters.answered(kind, 1, began.elapsed());
+                let took = began.elapsed();
+                self.counters.answered(kind, 1, took, took.saturating_sub(before));
+                before = took;
             }
         }
         self.dues = dues;
