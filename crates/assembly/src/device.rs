@@ -30,6 +30,8 @@ pub struct Overrides {
     pub block_size: Option<u64>,
     /// Bytes of a page.
     pub page_size: Option<u64>,
+    /// Pages of a block that hold its header and no data.
+    pub header_pages: Option<u32>,
     /// Number of banks; the chip's blocks are divided among them.
     pub banks: Option<u32>,
     /// Number of channels that banks are reached by.
@@ -196,6 +198,7 @@ impl Device {
                 "‹banks 0› makes no device; give it at least 1".into(),
             ));
         }
+        g.header_pages = o.header_pages.unwrap_or(g.header_pages);
         g.banks = o.banks.unwrap_or(g.banks);
         // A channel without a bank would be no device's.
         g.channels = o.channels.unwrap_or_else(|| g.channels.min(g.banks));

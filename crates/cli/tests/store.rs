@@ -70,6 +70,19 @@ fn format_and_stat_say_how_many_blocks_may_fail_and_promise_no_more_than_was_loo
     assert_eq!(again["spare_blocks"], spare);
 }
 
+/// The card of the CAT paper with the blocks of 1 KiB of its HP traces (§6.2).
+#[test]
+fn a_card_with_blocks_of_1_kib_is_formatted_with_enough_header_pages() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("card.img").to_str().expect("UTF-8").to_owned();
+    let card = ["format", &path, "--device", "intel-series2plus-24m", "--page-size", "1KiB"];
+    common::fails(3, &card, &["--header-pages", "at least 4"]);
+    done(&[&card[..], &["--header-pages", "4"]].concat());
+    let stat = json(&["stat", &path, "--json"]);
+    assert_eq!(stat["page_size"], 1024, "{stat}");
+    done(&["check", &path]);
+}
+
 #[test]
 fn repair_lists_the_pages_that_it_rolls_back_and_those_that_are_lost() {
     let (_folder, path) = formatted();

@@ -24,6 +24,9 @@ group! {
         block_size: Option<u64> = one("block-size", "SIZE", SIZE);
         /// Bytes of a page [default: the profile's].
         page_size: Option<u64> = one("page-size", "SIZE", PAGE_SIZE);
+        /// Pages of a block that hold its header and no data. Small pages of a NOR chip need more of them, as
+        /// `format` says [default: the profile's].
+        header_pages: Option<u32> = one("header-pages", "N", COUNT);
         /// Number of banks; they share the blocks [default: the profile's].
         banks: Option<u32> = one("banks", "N", COUNT);
         /// Number of channels, which the banks share: operations of banks overlap, transfers on a channel

@@ -81,6 +81,7 @@ fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
         capacity: args.capacity,
         block_size: args.block_size,
         page_size: args.page_size,
+        header_pages: args.header_pages,
         banks: args.banks,
         channels: args.channels,
     };

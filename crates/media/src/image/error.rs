@@ -85,7 +85,7 @@ pub enum Damage {
     Geometry(#[from] GeometryError),
     /// The header pages of a NOR chip are too few.
     #[error(
-        "header_pages is too small for the header of a NOR block, which takes {0} bytes; set it to at least {1}"
+        "‹header-pages› is too small for the header of a NOR block, which takes {0} bytes; give at least {1}"
     )]
     HeaderPages(usize, u32),
     /// The profile is too long.

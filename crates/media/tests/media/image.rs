@@ -252,7 +252,7 @@ fn what_makes_no_chip_is_refused_and_leaves_no_file() {
         error
     };
     assert!(shape(|o| o.geometry.page_size = 0).contains("page_size is 0"));
-    assert!(shape(|o| o.geometry.header_pages = 0).contains("header_pages is too small"));
+    assert!(shape(|o| o.geometry.header_pages = 0).contains("‹header-pages› is too small"));
     assert!(
         shape(|o| o.profile = "x".repeat(PROFILE_BYTES + 1))
             .contains("longer than 3072 bytes; shorten it")

@@ -12,6 +12,7 @@ fn device(banks: u32) -> Device {
         block_size: Some(32 << 10),
         banks: Some(banks),
         channels: Some(banks),
+        ..Overrides::default()
     };
     Device::load("slc-generic").and_then(|device| device.with(&shape)).expect("a device")
 }
