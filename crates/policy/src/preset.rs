@@ -204,6 +204,12 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "mffs",
+        source: "CAT paper §7 and Table 7; Torelli 1995, Microsoft Flash File System",
+        summary: "greedy when no free space is left, one block at a time, written in sequence",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "cat",
         victim: "cat",
         placement: "fine-grained",

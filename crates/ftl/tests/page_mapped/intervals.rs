@@ -48,8 +48,9 @@ impl Listener for Rc<RefCell<Streams>> {
 #[test]
 fn writes_go_where_the_pages_written_since_send_them() {
     let geometry = Geometry { blocks_per_bank: 48, pages_per_block: 17, ..CARD };
-    for full in [80, 100] {
-        let (victim, placement) = (Named::plain("greedy"), Named::plain("update-interval"));
+    for (full, percent, pages) in [(80, "100", 16), (100, "100", 16), (100, "40", 6)] {
+        let placement = Named::with("update-interval", &[("threshold", percent)]);
+        let victim = Named::plain("greedy");
         let mut setup = Setup::new(geometry, 0, victim, placement);
         setup.config.read_only_separation = true;
         setup.config.logical_pages = setup.most_logical_pages() * full / 100;
@@ -76,7 +77,7 @@ fn writes_go_where_the_pages_written_since_send_them() {
                 1 => layer.write_read_only(Lpn(lpn), &[], now).expect("written"),
                 _ => {
                     let old = streams.borrow().copies[lpn as usize];
-                    let expected = streams.borrow().class(lpn, 16);
+                    let expected = streams.borrow().class(lpn, pages);
                     layer.write(Lpn(lpn), &[], now).expect("written");
                     let (stream, _) = streams.borrow().copies[lpn as usize].expect("written");
                     assert_eq!(stream, expected, "page {lpn} at {now}, from {old:?}");
@@ -97,6 +98,38 @@ fn writes_go_where_the_pages_written_since_send_them() {
         }
         assert!(layer.counters().copies > 1000);
     }
+}
+
+/// The exact interval counts what the host wrote, to whatever stream, and survives cleaning.
+#[test]
+fn exact_intervals_are_the_pages_that_the_host_wrote_since() {
+    let geometry = Geometry { blocks_per_bank: 48, pages_per_block: 17, ..CARD };
+    let placement = Named::with("update-interval-exact", &[("threshold", "300")]);
+    let mut setup = Setup::new(geometry, 0, Named::plain("greedy"), placement);
+    setup.config.logical_pages = setup.most_logical_pages();
+    let logical = setup.config.logical_pages;
+    let streams =
+        Rc::new(RefCell::new(Streams { programmed: [0; 5], copies: vec![None; logical as usize] }));
+    let mut layer = setup.build_on(Heard(setup.chip(), Rc::clone(&streams))).expect("it fits");
+    let mut last: Vec<u64> = (0..u64::from(logical)).collect();
+    for lpn in 0..logical {
+        layer.fill(Lpn(lpn), false, 0).expect("filled");
+    }
+    layer.filled(0).expect("filled");
+    let mut draws = Draws(5);
+    let (mut hot_again, mut writes) = (0, u64::from(logical));
+    for now in 1..30_000 {
+        let lpn = draws.below(logical) >> draws.below(10);
+        let (from, _) = streams.borrow().copies[lpn as usize].expect("filled");
+        layer.write(Lpn(lpn), &[], now).expect("written");
+        let (stream, _) = streams.borrow().copies[lpn as usize].expect("written");
+        let interval = writes - std::mem::replace(&mut last[lpn as usize], writes);
+        writes += 1;
+        assert_eq!(stream, if interval < 48 { HOT } else { WARM }, "page {lpn} after {interval}");
+        hot_again += u32::from(from == COLD && stream == HOT);
+    }
+    layer.check().expect("invariants hold");
+    assert!(hot_again > 0, "a page that was moved may be hot");
 }
 
 #[test]

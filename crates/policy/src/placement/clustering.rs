@@ -8,8 +8,11 @@ use alloc::{vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Answer, HostWrite, Place, Placement, Registered, Streams, Survivors};
-use crate::{Args, Context, ParamError, PolicyInfo, params::NoParams};
+use super::{Answer, Growing, HostWrite, Place, Placement, Registered, Streams, Survivors};
+use crate::{
+    Args, Context, ParamError, PolicyInfo, params,
+    params::{NoParams, within},
+};
 
 /// Updates are hot; first writes and survivors are cold.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +66,29 @@ impl Registered for DoubleHotCold {
     }
 }
 
+params! {
+    /// Parameters of [`UpdateInterval`].
+    pub struct UpdateIntervalParams {
+        /// Interval below which an update is hot, in percent of a block's pages; at most 100, because only the
+        /// newest two blocks of a stream are remembered.
+        threshold: u32 = 100,
+    }
+}
+
+params! {
+    /// Parameters of [`ExactUpdateInterval`].
+    pub struct ExactUpdateIntervalParams {
+        /// Interval below which an update is hot, in percent of a block's pages in each bank.
+        threshold: u32 = 100,
+    }
+}
+
+/// A share of a block in pages, at least one.
+const fn pages_of(percent: u32, pages: u32) -> u32 {
+    let share = (percent as u64 * pages as u64 / 100) as u32;
+    if share == 0 { 1 } else { share }
+}
+
 /// Updates after less than a block's worth of writes are hot, others are warm. Survivors are cold,
 /// and first writes are unclassified.
 ///
@@ -76,6 +102,8 @@ pub struct UpdateInterval {
     /// it.
     blocks: Vec<[[BlockId; 2]; Self::MEASURED]>,
     pages: u32,
+    /// Pages below which an interval is short; at most those of a block.
+    threshold: u32,
 }
 
 impl UpdateInterval {
@@ -87,12 +115,12 @@ impl UpdateInterval {
     /// definition, because the data were cleaned since they were written.
     const MEASURED: usize = 3;
 
-    fn new(banks: u32, pages: u32) -> Self {
+    fn new(banks: u32, pages: u32, threshold: u32) -> Self {
         let none = [[BlockId::NONE; 2]; Self::MEASURED];
-        Self { blocks: vec![none; banks as usize], pages }
+        Self { blocks: vec![none; banks as usize], pages, threshold }
     }
 
-    /// Whether fewer pages than a block has were written to the stream of `old` since then.
+    /// Whether fewer pages than the threshold were written to the stream of `old` since then.
     #[inline(always)]
     fn is_near(&self, old: &Place) -> bool {
         let Some([current, before]) =
@@ -101,10 +129,10 @@ impl UpdateInterval {
             return false; // cold or read-only
         };
         if old.block == current {
-            old.next - old.page < self.pages
+            old.next - old.page < self.threshold
         } else {
             // The block was written completely, and `next` pages of the block after it.
-            old.block == before && old.next < old.page
+            old.block == before && self.pages + old.next - old.page < self.threshold
         }
     }
 }
@@ -154,11 +182,85 @@ impl Registered for UpdateInterval {
         aliases: &[],
         source: "update-interval paper §3: Kim and Shin 2015",
         summary: "hot, warm, cold by the pages written since; no memory, for desktop traffic",
-        params: NoParams::info,
+        params: UpdateIntervalParams::info,
     };
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
-        NoParams::read(args)?;
-        Ok(Self::new(context.banks, context.pages_per_block))
+        let UpdateIntervalParams { threshold } = UpdateIntervalParams::read(args)?;
+        within("threshold", threshold, 1..=100)?;
+        let pages = context.pages_per_block;
+        Ok(Self::new(context.banks, pages, pages_of(threshold, pages)))
+    }
+}
+
+/// The same by the exact interval: the pages that the host wrote since, which the map of pages remembers. The paper
+/// avoids that memory by [`UpdateInterval`] (§3).
+#[derive(Clone, Debug)]
+pub struct ExactUpdateInterval {
+    /// Pages that the host wrote.
+    writes: u64,
+    threshold: u64,
+}
+
+impl Streams for ExactUpdateInterval {
+    fn streams(&self) -> u8 {
+        4
+    }
+
+    fn is_hot_stream(&self, stream: u8) -> bool {
+        stream == UpdateInterval::HOT
+    }
+}
+
+impl Placement for ExactUpdateInterval {
+    /// The number of the last write.
+    type Page = Growing;
+
+    #[inline(always)]
+    fn host(&mut self, page: Growing, write: &impl HostWrite) -> u8 {
+        match write.old() {
+            None => UpdateInterval::UNCLASSIFIED,
+            Some(_) if self.writes - page.0 < self.threshold => UpdateInterval::HOT,
+            Some(_) => UpdateInterval::WARM,
+        }
+    }
+
+    #[inline(always)]
+    fn survivor(&mut self, _: &mut Growing, _: Lpn, _: u64) -> u8 {
+        UpdateInterval::COLD
+    }
+
+    #[inline(always)]
+    fn survivors(&mut self, _: &mut Survivors<'_, Growing>) -> Answer {
+        Answer::Together(UpdateInterval::COLD)
+    }
+
+    #[inline(always)]
+    fn filled(&mut self, page: &mut Growing, _: Lpn, _: u64) {
+        page.0 = self.writes;
+        self.writes += 1;
+    }
+
+    #[inline(always)]
+    fn written(&mut self, page: &mut Growing, _: Lpn, _: u64) {
+        page.0 = self.writes;
+        self.writes += 1;
+    }
+}
+
+impl Registered for ExactUpdateInterval {
+    const INFO: PolicyInfo = PolicyInfo {
+        name: "update-interval-exact",
+        aliases: &[],
+        source: "update-interval paper §3: Kim and Shin 2015, the interval before the approximation",
+        summary: "hot, warm, cold by the pages that the host wrote since; four bytes a page",
+        params: ExactUpdateIntervalParams::info,
+    };
+
+    fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
+        let ExactUpdateIntervalParams { threshold } = ExactUpdateIntervalParams::read(args)?;
+        within("threshold", threshold, 1..=1_000_000)?;
+        let block = u64::from(context.pages_per_block) * u64::from(context.banks);
+        Ok(Self { writes: 0, threshold: (u64::from(threshold) * block / 100).max(1) })
     }
 }

@@ -44,7 +44,7 @@ pub use age_sort::AgeSort;
 pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
-pub use clustering::{DoubleHotCold, UpdateInterval};
+pub use clustering::{DoubleHotCold, ExactUpdateInterval, UpdateInterval};
 pub use contract::{
     Ahead, Choice, Cleaning, Entry, Found, Growing, HostWrite, HotPages, Kept, OwnVictims,
     PageState, Place, Placement, Registered, Streams, Traits, Visitor, Write,
@@ -122,6 +122,7 @@ placements! {
     Dac,
     DoubleHotCold,
     UpdateInterval,
+    ExactUpdateInterval,
     SepGc,
     SepBit,
     DacSimple,
