@@ -259,6 +259,8 @@ impl Device {
         // A device cut to a trace gets its over-provisioning back by its number of blocks.
         let kept = (f64::from(pages) / f64::from(of)).round() as u32;
         geometry.pages_per_block = geometry.header_pages + kept;
+        // A page stands for pages of both kinds.
+        device.profile.page_pairs = None;
         let timing = &mut device.profile.timing;
         for ns in [
             &mut timing.read_setup_ns,
@@ -322,6 +324,8 @@ impl Device {
             return Err(AssemblyError::Usage(format!("‹superblocks› of device {name}: {why}")));
         }
         let profile = &mut self.profile;
+        // A stripe has pages of both kinds in the long run.
+        profile.page_pairs = None;
         let geometry = &mut profile.geometry;
         let banks = geometry.banks;
         let data = banks - u32::from(parity);
@@ -390,6 +394,16 @@ impl Device {
             );
         }
         self.check_front().or_else(impossible)?;
+        if let Some(pairs) = self.profile.page_pairs {
+            let [lower, upper] = pairs.ns();
+            let mean = (lower + upper) / 2;
+            if lower == 0 || upper < lower || mean.abs_diff(timing.program_ns) * 100 > mean {
+                return impossible(&format!(
+                    "lower_us of page_pairs must be above 0 and not above upper_us, and program_us their mean, {}",
+                    mean as f64 / 1000.0
+                ));
+            }
+        }
         if rules.endurance == 0 {
             return impossible("endurance must be at least 1 erase cycle");
         }

@@ -96,6 +96,14 @@ impl Clock {
         }
     }
 
+    /// Sets the time of the next copies.
+    pub(crate) fn set_copies(&mut self, ns: u64) {
+        self.timing.copy_ns = ns;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.set_copies(ns);
+        }
+    }
+
     /// Sets the time at which the host issues its next request.
     #[inline]
     pub fn begin(&mut self, time: u64) {

@@ -93,8 +93,20 @@ struct Extras {
     /// Schedules each operation; absent where operations do not overlap, because their counts
     /// suffice.
     clock: Option<Clock>,
+    /// Busy phases of programs of lower and upper pages, where they differ. Needs the clock.
+    pairs: Option<[u64; 2]>,
     /// Stored payloads, if any are stored. A page without an entry holds zeros.
     payload: Option<BTreeMap<Ppn, Box<[u8]>>>,
+}
+
+impl Clock {
+    /// Takes the times of a page, lower or upper, for the next operation.
+    #[cold]
+    fn take_pair(&mut self, pairs: [u64; 2], page: u32, usual: &Timing) {
+        let busy = pairs[page as usize % 2];
+        self.set_programs(usual.program_setup_ns, busy);
+        self.set_copies(usual.copy_ns.saturating_sub(usual.program_ns) + busy);
+    }
 }
 
 impl CountingChip {
@@ -154,6 +166,13 @@ impl CountingChip {
         self
     }
 
+    /// Programs of lower and upper pages take different times, which the clock keeps.
+    #[must_use]
+    pub fn with_page_pairs(mut self, pairs: [u64; 2]) -> Self {
+        self.extras.get_or_insert_default().pairs = Some(pairs);
+        self
+    }
+
     /// Does something with other times for programs.
     pub fn with_programs_of<T>(
         &mut self,
@@ -161,9 +180,13 @@ impl CountingChip {
         operation: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let usual = (self.timing.program_setup_ns, self.timing.program_ns);
+        let pairs = self.extras.as_mut().and_then(|extras| extras.pairs.take());
         self.set_programs((setup_ns, ns));
         let done = operation(self);
         self.set_programs(usual);
+        if let Some(extras) = &mut self.extras {
+            extras.pairs = pairs;
+        }
         done
     }
 
@@ -303,7 +326,10 @@ impl CountingChip {
         let Some(extras) = &mut self.extras else { return };
         if let Some(clock) = &mut extras.clock {
             let bank = self.geometry.bank_of(self.geometry.block_of(to));
-            for _ in 0..count {
+            for i in 0..count {
+                if let Some(pairs) = extras.pairs {
+                    clock.take_pair(pairs, self.geometry.page_of(Ppn(to.0 + i)), &self.timing);
+                }
                 clock.copy(bank);
             }
         }
@@ -381,6 +407,9 @@ impl Flash for CountingChip {
         self.busy_ns += self.timing.program();
         if let Some(extras) = &mut self.extras {
             if let Some(clock) = &mut extras.clock {
+                if let Some(pairs) = extras.pairs {
+                    clock.take_pair(pairs, self.geometry.page_of(to), &self.timing);
+                }
                 clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
             }
             if !data.is_empty()
@@ -403,9 +432,14 @@ impl Flash for CountingChip {
         self.take_pages(to, count).map_err(|e| (0, e))?;
         self.counts.programs += u64::from(count);
         self.busy_ns += u64::from(count) * self.timing.program();
-        if let Some(Extras { clock: Some(clock), .. }) = self.extras.as_deref_mut() {
+        if let Some(Extras { clock: Some(clock), pairs, .. }) = self.extras.as_deref_mut() {
             let bank = self.geometry.bank_of(self.geometry.block_of(to));
-            (0..count).for_each(|_| clock.program(bank));
+            for i in 0..count {
+                if let Some(pairs) = *pairs {
+                    clock.take_pair(pairs, self.geometry.page_of(Ppn(to.0 + i)), &self.timing);
+                }
+                clock.program(bank);
+            }
         }
         Ok(())
     }

@@ -66,4 +66,4 @@ pub use prefetch::prefetch;
 pub use profile::{BUILT_IN_PROFILES, Drive, Profile};
 pub use reads_first::{Passed, ReadsFirst, Schedule};
 pub use retrying::Retrying;
-pub use timing::{Energy, Suspend, Timing};
+pub use timing::{Energy, PagePairs, Suspend, Timing};

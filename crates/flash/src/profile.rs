@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 
-use crate::{Energy, Geometry, Kind, Rules, SlcCache, Suspend, Timing, WriteBuffer};
+use crate::{Energy, Geometry, Kind, PagePairs, Rules, SlcCache, Suspend, Timing, WriteBuffer};
 
 /// A device: geometry, rules, timing and, where a source gives it, energy.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,9 @@ pub struct Profile {
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "serde", serde(with = "suspend"))]
     pub suspend: Option<Suspend>,
+    /// Times of programs by the page of a pair, whose mean is that of the timing; absent where pages are alike.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub page_pairs: Option<PagePairs>,
     /// Energy of the operations; absent where no source gives it.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub energy: Option<Energy>,

@@ -264,6 +264,11 @@ impl Schedule {
         (self.timing.program_setup_ns, self.timing.program_ns) = (setup_ns, ns);
     }
 
+    /// Sets the time of the copies that follow.
+    pub(crate) fn set_copies(&mut self, ns: u64) {
+        self.timing.copy_ns = ns;
+    }
+
     pub(crate) fn program(&mut self, bank: u32) {
         let (setup, busy) = (self.timing.program_setup_ns, self.timing.program_ns);
         self.issue(bank, Kind::Program, setup, busy, true);

@@ -48,6 +48,26 @@ impl Timing {
     }
 }
 
+/// The busy phases of programs of the two pages that share cells of two bits, in microseconds. Even pages of a block
+/// are the lower ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
+pub struct PagePairs {
+    /// Of a lower page.
+    pub lower_us: f64,
+    /// Of an upper page.
+    pub upper_us: f64,
+}
+
+impl PagePairs {
+    /// In nanoseconds: of a lower page, of an upper page.
+    #[must_use]
+    pub fn ns(&self) -> [u64; 2] {
+        [self.lower_us, self.upper_us].map(|us| (us * 1000.0 + 0.5) as u64)
+    }
+}
+
 /// Times from the command to suspend a running operation until the chip can read, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspend {

@@ -66,6 +66,7 @@ impl Setup {
         let (clock, time_scale_ns) = time(job, &device)?;
         let banks = device.profile.geometry.banks;
         let page_mapped = policy.layer == LayerKind::PageMapped;
+        let pairs = device.profile.page_pairs.is_some();
         let used_pages = used_pages(job, logical_pages)?;
         let cached_blocks = most_cached(job, &device);
         Ok(Self {
@@ -88,7 +89,7 @@ impl Setup {
             keeps_contents: job.input.knows_contents() && policy.wants_contents(),
             // The clock of banks is the page-mapped layer's alone.
             reads_first: job.reads_first.filter(|_| page_mapped).map(rule),
-            overlaps: page_mapped && (banks > 1 || policy.trigger == Trigger::Eager),
+            overlaps: page_mapped && (banks > 1 || pairs || policy.trigger == Trigger::Eager),
         })
     }
 
@@ -127,6 +128,11 @@ impl Setup {
             chip = chip.with_reads_first(profile.timing, rule);
         } else if self.overlaps {
             chip = chip.with_clock(profile.timing);
+        }
+        if let Some(pairs) =
+            profile.page_pairs.filter(|_| self.overlaps || self.reads_first.is_some())
+        {
+            chip = chip.with_page_pairs(pairs.ns());
         }
         if self.keeps_contents {
             chip = chip.with_payload();

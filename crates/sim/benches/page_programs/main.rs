@@ -77,6 +77,7 @@ fn device(gib: u64) -> Device {
             },
             energy: None,
             suspend: None,
+            page_pairs: None,
             drive: None,
             write_buffer: None,
             slc_cache: None,

@@ -92,6 +92,7 @@ fn device() -> Device {
             timing,
             energy: None,
             suspend: None,
+            page_pairs: None,
             drive: None,
             write_buffer: None,
             slc_cache: None,

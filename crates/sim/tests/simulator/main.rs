@@ -12,6 +12,7 @@ mod load;
 mod map_cache;
 mod oracle;
 mod page_mapped_fsaf;
+mod page_pairs;
 mod reads_first;
 mod result_keys;
 mod runs;
