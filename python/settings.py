@@ -56,16 +56,25 @@ def type_of(name, value, repeats):
 
 def written():
     """The file."""
-    text = HEAD
-    for kind, apart in APART.items():
-        text += f'\n\nclass {kind.capitalize()}Settings(TypedDict, total=False):\n    """Settings of ``thermocline.{kind}``."""\n'
-        for name, told, value, _, repeats, _ in _native.options(kind):
-            if name in apart:
-                continue
-            help_ = textwrap.fill(told.replace("\\", "\\\\").replace('"""', "'''"), 112, subsequent_indent="    ", break_on_hyphens=False)
-            help_ += " " if help_.endswith('"') else ""
-            text += f'\n    {name.replace("-", "_")}: {type_of(name, value, repeats)}\n    """{help_}"""\n'
+    kinds = {kind: [declared(*option) for option in _native.options(kind) if option[0] not in apart] for kind, apart in APART.items()}
+    common = [setting for setting in kinds["run"] if setting in kinds["compare"]]
+    text = HEAD + class_of("CommonSettings", "TypedDict, total=False", "Settings of runs and of comparisons.", common)
+    for kind, settings in kinds.items():
+        own = [setting for setting in settings if setting not in common]
+        text += class_of(f"{kind.capitalize()}Settings", "CommonSettings, total=False", f"Settings of ``thermocline.{kind}``.", own)
     return text
+
+
+def class_of(name, bases, told, settings):
+    """A class of settings."""
+    return f'\n\nclass {name}({bases}):\n    """{told}"""\n' + "".join(settings)
+
+
+def declared(name, told, value, _, repeats, *__):
+    """A setting as a field."""
+    help_ = textwrap.fill(told.replace("\\", "\\\\").replace('"""', "'''"), 112, subsequent_indent="    ", break_on_hyphens=False)
+    help_ += " " if help_.endswith('"') else ""
+    return f'\n    {name.replace("-", "_")}: {type_of(name, value, repeats)}\n    """{help_}"""\n'
 
 
 if __name__ == "__main__":

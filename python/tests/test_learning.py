@@ -1,6 +1,8 @@
 """Traces and lives as arrays, and what learns from them: placements, and agents in environments."""
 
 import importlib.util
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -17,6 +19,19 @@ from thermocline.gym import DeviceEnv, DeviceVectorEnv
 ROOT = Path(__file__).parents[2]
 SQLITE = ROOT / "corpus/sqlite-ext4.tct"
 HOT = {"workload": "hot-cold:90/10", "capacity": "16MiB", "bytes": "24MiB", "progress": False}
+
+
+def test_words_become_numpy_arrays_without_pandas():
+    code = """
+import sys
+sys.modules["pandas"] = None
+import numpy as np, thermocline as tc
+columns = {"op": np.array([1, 0], "u1"), "offset": np.array([0, 4096], "u8"), "length": np.array([4096, 4096], "u8")}
+words = tc.trace.read(columns).to_numpy()["op"]
+assert words.dtype == object and list(words) == ["write", "read"], words
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_requests_are_those_that_a_run_simulates(tmp_path):
