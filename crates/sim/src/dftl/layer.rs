@@ -25,6 +25,8 @@ pub(super) struct Dftl {
     pub(super) did: TableCounters,
     /// Those of the log, as the host sees them.
     pub(super) counters: Counters,
+    /// The time of the last write or trim: reads, which may write translation pages, have none.
+    pub(super) now: u64,
     /// Programs and reads of translation pages.
     pub(super) map_programs: u64,
     pub(super) map_reads: u64,
@@ -36,7 +38,7 @@ impl Dftl {
     }
 
     /// Finds the entry of a page, and loads it if the table does not hold it.
-    fn look_up(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+    fn look_up(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         if lpn.0 >= self.logical_pages {
             return Err(FtlError::OutOfRange(lpn));
         }
@@ -49,16 +51,16 @@ impl Dftl {
             self.did.evictions += 1;
             if is_dirty {
                 self.did.dirty_evictions += 1;
-                self.write_back(evicted, now)?;
+                self.write_back(evicted)?;
             }
         }
         self.read_translation_page(self.translation_page(lpn))?;
         self.table.add(lpn);
-        self.update_moved(now)
+        self.update_moved()
     }
 
     /// Writes the translation page of an entry that left the table.
-    fn write_back(&mut self, evicted: Lpn, now: u64) -> Result<(), FtlError> {
+    fn write_back(&mut self, evicted: Lpn) -> Result<(), FtlError> {
         let page = self.translation_page(evicted);
         if self.writes == WriteBack::Page {
             let first = evicted.0 / self.entries * self.entries;
@@ -66,14 +68,14 @@ impl Dftl {
                 self.table.set_dirty(Lpn(lpn), false);
             }
         }
-        self.rewrite(page, now)
+        self.rewrite(page)
     }
 
     /// Reads a translation page, and writes it with changes.
-    fn rewrite(&mut self, page: Lpn, now: u64) -> Result<(), FtlError> {
+    fn rewrite(&mut self, page: Lpn) -> Result<(), FtlError> {
         self.read_translation_page(page)?;
         self.map_programs += 1;
-        self.log.write(page, &[], now).inspect_err(|_| self.map_programs -= 1)
+        self.log.write(page, &[], self.now).inspect_err(|_| self.map_programs -= 1)
     }
 
     /// Reads a translation page, if it was ever written.
@@ -84,7 +86,7 @@ impl Dftl {
 
     /// Updates the map after data pages were moved: in the table where it holds their entries (lazy copying), else in
     /// their translation pages, each once for a victim (batch updates; DFTL paper, §3.3).
-    fn update_moved(&mut self, now: u64) -> Result<(), FtlError> {
+    fn update_moved(&mut self) -> Result<(), FtlError> {
         loop {
             let victims = self.moved.take();
             if victims.is_empty() {
@@ -98,26 +100,28 @@ impl Dftl {
                 pages.dedup();
                 for page in pages {
                     self.did.gc_programs += 1;
-                    self.rewrite(page, now)?;
+                    self.rewrite(page)?;
                 }
             }
         }
     }
 
     fn write_data(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
-        self.look_up(lpn, now)?;
+        self.now = now;
+        self.look_up(lpn)?;
         self.log.write(lpn, &[], now)?;
         self.table.set_dirty(lpn, true);
-        self.update_moved(now)
+        self.update_moved()
     }
 
     fn read_data(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
-        self.look_up(lpn, 0)?;
+        self.look_up(lpn)?;
         self.log.read(lpn, into)
     }
 
     fn trim_data(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
-        self.look_up(lpn, now)?;
+        self.now = now;
+        self.look_up(lpn)?;
         let held = self.log.trim(lpn, now)?;
         if held {
             self.table.set_dirty(lpn, true);

@@ -103,6 +103,7 @@ pub(crate) fn on(
         entries: entries(setup),
         did: TableCounters::default(),
         counters: Counters::default(),
+        now: 0,
         map_programs: 0,
         map_reads: 0,
     })

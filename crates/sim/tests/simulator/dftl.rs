@@ -1,7 +1,17 @@
 //! DFTL: counts by hand, what holds of any run, and what is refused.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use thermocline_flash::BlockId;
+use thermocline_policy::{
+    BlockView,
+    victim::{Onlooker, Victim},
+};
 use thermocline_sim::{
-    Clock, Device, Fill, Input, Job, Progress, RunResult, SimError, Workload, run,
+    Clock, Device, Fill, Input, Job, Look, Progress, RunResult, SimError, Watch, Workload, run,
 };
 use thermocline_trace::Op;
 
@@ -56,16 +66,58 @@ fn look_ups_evictions_and_pages_of_the_map_are_counted_as_by_hand() {
     assert_eq!(of("dftl(protected=0)").map.and_then(|map| map.hit_ratio), Some(0.375));
 }
 
-fn uniform(name: &str, map_cache: u64) -> RunResult {
-    let workload = Workload {
+fn uniform_of(bytes: u64) -> Workload {
+    Workload {
         spec: "uniform".parse().expect("a workload"),
-        bytes: Some(2 << 20),
+        bytes: Some(bytes),
         request_bytes: None,
         interarrival_ns: None,
-        read_share: 0.25,
-    };
+        read_share: 0.0,
+    }
+}
+
+fn uniform(name: &str, map_cache: u64) -> RunResult {
+    let workload = Workload { read_share: 0.25, ..uniform_of(2 << 20) };
     let job = job(small(32, 96), policy(name), Input::Workload(&workload));
     done(&Job { fill: Fill::Share(0.8), map_cache: Some(map_cache), ..job })
+}
+
+/// Times of garbage collections, which never fall.
+#[derive(Debug, Default)]
+struct Times(AtomicU64);
+
+impl Onlooker for Times {
+    fn chose(&self, _: &dyn Victim, _: &BlockView, _: BlockId, now: u64) {
+        let before = self.0.fetch_max(now, Relaxed);
+        assert!(now >= before, "{now} after {before}");
+    }
+
+    fn answered(&self, _: bool) {}
+}
+
+#[derive(Debug, Default)]
+struct Clocked(Arc<Times>);
+
+impl Watch for Clocked {
+    fn stride(&self, pages: u64) -> usize {
+        pages as usize
+    }
+
+    fn look(&self, _: &Look<'_>) {}
+
+    fn onlooker(&self) -> Option<Arc<dyn Onlooker>> {
+        Some(self.0.clone())
+    }
+}
+
+/// A read may write a page of the map, and collect garbage for it.
+#[test]
+fn reads_do_not_turn_the_clock_back() {
+    let workload = Workload { read_share: 0.5, ..uniform_of(2 << 20) };
+    let job = job(small(32, 96), policy("dftl"), Input::Workload(&workload));
+    let watch = Clocked::default();
+    done(&Job { fill: Fill::Share(0.8), map_cache: Some(256), watch: Some(&watch), ..job });
+    assert!(watch.0.0.load(Relaxed) > 0);
 }
 
 #[test]
@@ -108,13 +160,7 @@ fn changed_entries_of_a_page_may_be_written_together() {
 #[test]
 fn what_it_cannot_do_is_refused_with_the_remedy() {
     let refused = |name: &str, banks: u32, map_cache: Option<u64>| {
-        let workload = Workload {
-            spec: "uniform".parse().expect("a workload"),
-            bytes: Some(1 << 20),
-            request_bytes: None,
-            interarrival_ns: None,
-            read_share: 0.0,
-        };
+        let workload = uniform_of(1 << 20);
         let job = job(device("slc-generic", banks, 1), policy(name), Input::Workload(&workload));
         match run(&Job { map_cache, ..job }, &Progress::default()) {
             Err(SimError::Usage(text)) => text,
