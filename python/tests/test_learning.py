@@ -24,7 +24,11 @@ HOT = {"workload": "hot-cold:90/10", "capacity": "16MiB", "bytes": "24MiB", "pro
 def test_words_become_numpy_arrays_without_pandas():
     code = """
 import sys
-sys.modules["pandas"] = None
+class Missing:
+    def find_spec(self, name, path, target=None):
+        if name.split(".")[0] == "pandas":
+            raise ImportError(name)
+sys.meta_path.insert(0, Missing())
 import numpy as np, thermocline as tc
 columns = {"op": np.array([1, 0], "u1"), "offset": np.array([0, 4096], "u8"), "length": np.array([4096, 4096], "u8")}
 words = tc.trace.read(columns).to_numpy()["op"]
