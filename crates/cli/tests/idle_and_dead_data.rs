@@ -301,8 +301,8 @@ fn the_catalogue_has_what_the_options_take() {
     };
     assert_eq!(of("idle"), ["timer", "slac"]);
     assert_eq!(of("dead-data"), ["none", "trim", "fsaf"]);
-    assert_eq!(of("layer"), ["nftl"]);
-    for name in ["timer", "slac", "fsaf", "combo", "nftl"] {
+    assert_eq!(of("layer"), ["nftl", "dftl"]);
+    for name in ["timer", "slac", "fsaf", "combo", "nftl", "dftl"] {
         let ran = thermocline(&["policies", name]);
         assert_eq!(ran.code, 0, "{name}: {}", ran.err);
         assert!(ran.out.contains(name), "{}", ran.out);

@@ -86,6 +86,11 @@ impl Clusters {
         }
     }
 
+    /// The table says that a cluster is free, and is not believed yet.
+    pub fn suspected(&mut self, cluster: u32) {
+        self.state[cluster as usize] |= SUSPECT;
+    }
+
     /// Whether a cluster was freed at an unknown time.
     pub fn is_suspect(&self, cluster: u32) -> bool {
         self.state[cluster as usize] & SUSPECT != 0

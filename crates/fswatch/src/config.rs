@@ -25,7 +25,8 @@ impl Config {
 /// The conditions under which a cluster that the file system's table calls free counts as dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guards {
-    /// All copies of the table must agree. Otherwise only the first copy is read.
+    /// All copies of the table must agree. Otherwise only the first copy is read. Bitmaps of a file system with a journal
+    /// count once the journal's tail has moved.
     pub mirror: bool,
     /// The sector of the table must have been written twice since the data. A host has at most one
     /// write of a buffer in flight, so the second write was issued after the data were written.

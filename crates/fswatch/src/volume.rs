@@ -1,6 +1,6 @@
 //! A partition and the file system in it.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
 
 use thermocline_ftl::{FtlError, Layer};
@@ -19,7 +19,7 @@ pub(crate) enum State {
     Idle(Vec<Range<u64>>),
     Fat(Fat),
     ExFat(ExFat),
-    Ext(Ext),
+    Ext(Box<Ext>),
     /// The host trims, so inferences are unnecessary.
     Off,
 }
@@ -55,7 +55,7 @@ impl Volume {
         match Ext::recognise(&self.partition, sectors) {
             Found::Complete(volume) => {
                 sectors.counters.armed += 1;
-                self.state = State::Ext(volume);
+                self.state = State::Ext(Box::new(volume));
                 return;
             }
             Found::Incomplete(again) => decisive = again,
@@ -169,7 +169,7 @@ impl Volume {
             State::Idle(decisive) => decisive.capacity() * size_of::<Range<u64>>(),
             State::Fat(volume) => volume.memory(),
             State::ExFat(volume) => volume.memory(),
-            State::Ext(volume) => volume.memory(),
+            State::Ext(volume) => size_of::<Ext>() + volume.memory(),
             State::Off => 0,
         }
     }

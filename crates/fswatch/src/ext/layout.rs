@@ -15,6 +15,15 @@ const MAGIC: u16 = 0xef53;
 /// encryption, case folding.
 const INCOMPATIBLE: u32 =
     0x2 | RECOVER | 0x40 | WIDE | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x8000 | 0x1_0000 | 0x2_0000;
+/// Compatible features that change where things are, or where allocations stand first: fewer copies of the superblock,
+/// fast commits.
+const REFUSED: u32 = 0x200 | 0x400;
+const HAS_JOURNAL: u32 = 0x4;
+/// The kernel found an error.
+const HAS_ERRORS: u16 = 2;
+/// The inode of the journal.
+const JOURNAL: u32 = 8;
+const JOURNAL_MAGIC: u32 = 0xc03b_3998;
 /// Set while a volume with a journal is mounted.
 const RECOVER: u32 = 0x4;
 const WIDE: u32 = 0x80;
@@ -39,6 +48,8 @@ pub struct Superblock {
     incompatible: u32,
     writers: u32,
     descriptor: usize,
+    inode: u32,
+    has_journal: bool,
 }
 
 impl Superblock {
@@ -53,7 +64,12 @@ impl Superblock {
         let inode = if is_dynamic { u32::from(le16(bytes, 88)) } else { 128 };
         let inodes = le32(bytes, 40);
         let descriptor = if is_wide { usize::from(le16(bytes, 254)) } else { 32 };
+        let compatible = feature(92);
+        let has_journal = compatible & HAS_JOURNAL != 0;
         let is_sane = le16(bytes, 56) == MAGIC
+            && le16(bytes, 58) & HAS_ERRORS == 0
+            && compatible & REFUSED == 0
+            && (!has_journal || le32(bytes, 224) == JOURNAL && le32(bytes, 228) == 0)
             && incompatible & !INCOMPATIBLE == 0
             && writers & !WRITERS == 0
             && log <= 6
@@ -75,6 +91,8 @@ impl Superblock {
             incompatible,
             writers,
             descriptor,
+            inode,
+            has_journal,
         };
         let fits = superblock.first == u32::from(log == 0)
             && superblock.blocks > u64::from(superblock.first)
@@ -109,6 +127,10 @@ pub struct Layout {
     pub block_shift: u32,
     /// The block bitmap of each group.
     bitmaps: Vec<u32>,
+    /// The sector of the journal's superblock.
+    pub journal: Option<u64>,
+    /// Sectors that may make it a volume, if it has a journal that was not found.
+    pub missing: Vec<Range<u64>>,
     /// Blocks that are in use as long as the volume exists, in order: bitmaps and inode tables.
     pub own: Vec<Range<u32>>,
 }
@@ -168,11 +190,13 @@ impl Layout {
             superblock,
             sector_size,
             bitmaps: vec![],
+            journal: None,
+            missing: vec![],
             own: vec![],
         };
         let Superblock { first, table, .. } = layout.superblock;
         let last = layout.block_of(layout.descriptors().end - 1);
-        let mut own = vec![];
+        let (mut own, mut first_table) = (vec![], None);
         own.push(first..last + 1);
         for sector in layout.descriptors() {
             let bytes = sectors.read(sector)?;
@@ -182,6 +206,7 @@ impl Layout {
                 }
                 let [bitmap, inodes, inode_table] = descriptor?;
                 let end = inode_table.checked_add(table)?;
+                first_table.get_or_insert(inode_table);
                 own.extend([bitmap..bitmap + 1, inodes..inodes + 1, inode_table..end]);
                 layout.bitmaps.push(bitmap);
             }
@@ -190,7 +215,31 @@ impl Layout {
         let is_apart = own.windows(2).all(|pair| pair[0].end <= pair[1].start);
         let fits = own.last().is_some_and(|range| u64::from(range.end) <= layout.superblock.blocks);
         layout.own = own;
-        (is_apart && fits && layout.bitmaps.len() == groups).then_some(layout)
+        if !is_apart || !fits || layout.bitmaps.len() != groups {
+            return None;
+        }
+        if layout.superblock.has_journal {
+            layout.find_journal(first_table?, sectors);
+        }
+        Some(layout)
+    }
+
+    /// Finds the journal's superblock by its inode, in the first inode table.
+    fn find_journal<L: Layer + ?Sized>(&mut self, table: u32, sectors: &mut Sectors<'_, L>) {
+        let at = u64::from((JOURNAL - 1) * self.superblock.inode);
+        let size = self.sector_size as u64;
+        let sector = self.sector(table) + at / size;
+        self.missing.push(sector..sector + 1);
+        let inode = sectors.read(sector).and_then(|sector| sector.get((at % size) as usize..));
+        let first = inode.map_or(0, first_block);
+        if self.superblock.first < first && u64::from(first) < self.superblock.blocks {
+            let sector = self.sector(first);
+            self.missing.push(sector..sector + 1);
+            self.journal = sectors.read(sector).is_some_and(is_journal).then_some(sector);
+        }
+        if self.journal.is_some() {
+            self.missing.clear();
+        }
     }
 
     /// Where the group descriptors in a sector say that bitmaps and inode table are; nothing where they lie beyond the
@@ -211,6 +260,18 @@ impl Layout {
     /// The sectors of the group descriptors.
     pub fn descriptors(&self) -> Range<u64> {
         self.superblock.descriptors(self.begin, self.sector_size)
+    }
+
+    /// The group of a block that is counted from the first.
+    pub const fn group_of(&self, block: u32) -> u32 {
+        block / self.superblock.per_group
+    }
+
+    /// The blocks of a group, counted from the first.
+    pub fn group(&self, group: u32) -> Range<u32> {
+        let (per_group, (_, count)) = (self.superblock.per_group, self.blocks());
+        let first = group * per_group;
+        first..first.saturating_add(per_group).min(count)
     }
 
     /// Whether group descriptors still say where the bitmaps are.
@@ -268,4 +329,25 @@ impl Layout {
         let limit = end.min(count.into());
         first.min(limit) as u32..(first + bits).min(limit) as u32
     }
+}
+
+/// The first block of a file: of a list of blocks, or of the only leaf of a tree of extents. 0 if there is none.
+fn first_block(inode: &[u8]) -> u32 {
+    let is_tree = le32(inode, 32) & 0x8_0000 != 0;
+    let is_leaf = le16(inode, 40) == 0xf30a && le16(inode, 42) > 0 && le16(inode, 46) == 0;
+    match (is_tree, is_leaf && le32(inode, 52) == 0) {
+        (false, _) => le32(inode, 40),
+        (true, true) => le32(inode, 60),
+        (true, false) => 0,
+    }
+}
+
+/// Whether a sector is the journal's superblock. Its fields are big-endian.
+pub fn is_journal(sector: &[u8]) -> bool {
+    le32(sector, 0) == JOURNAL_MAGIC.swap_bytes()
+}
+
+/// Where a recovery begins: the number of a transaction, and its block.
+pub fn tail(sector: &[u8]) -> [u32; 2] {
+    [le32(sector, 24), le32(sector, 28)]
 }

@@ -1,10 +1,14 @@
 //! ext2, ext3 and ext4: the block bitmaps of the groups.
 //!
-//! A block whose bit falls from one to zero is free. The only guard is, as on exFAT, that its sector of the bitmap was
-//! written twice since the data. Linux sets the bit in its copy of a bitmap before it writes data to a block, and with a
-//! journal it writes a bitmap to its place only after the transaction is committed. So a bitmap whose write began after
-//! the data were written has the bit. The replay of a journal may write older bitmaps first; for them to be believed the
-//! host must fail twice within such a replay.
+//! A block whose bit falls from one to zero is free. The guard is, as on exFAT, that its sector of the bitmap was written
+//! twice since the data. Linux sets the bit in its copy of a bitmap before it writes data to a block, so a bitmap whose
+//! write began after the data were written has the bit.
+//!
+//! With a journal that is not enough. A bitmap comes to its place after its transaction is committed, but a host that
+//! recovers the journal writes the images of all its transactions there, one after another. Two of them may be older than
+//! the data of the block's new owner, which only a later image mentions. So frees count when the journal's superblock
+//! moves its tail: a recovery does so after the last image, and in daily use the kernel does so when the oldest
+//! transactions are in their places.
 //!
 //! Group descriptors say where the bitmaps are. They change with every allocation, and only what they say of places is
 //! compared. Volumes whose bitmaps mean something else are not watched: clusters of several blocks (`bigalloc`),
@@ -24,12 +28,15 @@ use crate::{
     verdict::{Found, Verdict},
 };
 pub(crate) use layout::Layout;
+use layout::{is_journal, tail};
 
 /// A watched volume.
 pub(crate) struct Ext {
     layout: Layout,
     /// The bitmaps in the order of their sectors, each with its group.
     bitmaps: Vec<(u64, u32)>,
+    /// Groups whose frees wait for the journal.
+    waiting: Vec<u32>,
     /// The blocks, counted from the first that bitmaps speak of.
     clusters: Clusters,
 }
@@ -49,11 +56,13 @@ impl Ext {
         };
         let (first, count) = layout.blocks();
         let clusters = Clusters::new(layout.sector(first), layout.block_shift, count);
-        let volume = Self { bitmaps: layout.bitmaps(), layout, clusters };
-        if volume.has_own_blocks(sectors) {
+        let volume = Self { bitmaps: layout.bitmaps(), layout, waiting: vec![], clusters };
+        if volume.layout.missing.is_empty() && volume.has_own_blocks(sectors) {
             Found::Complete(volume)
         } else {
-            Found::Incomplete(volume.decisive())
+            let mut decisive = volume.decisive();
+            decisive.extend(volume.layout.missing);
+            Found::Incomplete(decisive)
         }
     }
 
@@ -84,7 +93,8 @@ impl Ext {
     pub fn decisive(&self) -> Vec<Range<u64>> {
         let head = Layout::head(self.layout.begin, self.sector_size());
         let bitmap = self.first_bitmap();
-        vec![head, self.layout.descriptors(), bitmap..bitmap + 1]
+        let journal = self.layout.journal.map(|sector| sector..sector + 1);
+        [head, self.layout.descriptors(), bitmap..bitmap + 1].into_iter().chain(journal).collect()
     }
 
     fn sector_size(&self) -> usize {
@@ -99,6 +109,7 @@ impl Ext {
         self.clusters.memory()
             + self.bitmaps.capacity() * size_of::<(u64, u32)>()
             + self.layout.own.capacity() * size_of::<Range<u32>>()
+            + self.waiting.capacity() * size_of::<u32>()
     }
 
     /// Whether any of `sectors` holds what decides about the volume.
@@ -109,6 +120,7 @@ impl Ext {
         self.bitmaps.get(behind).is_some_and(|(start, _)| *start < sectors.end)
             || overlap(sectors, &Layout::head(self.layout.begin, self.sector_size()))
             || overlap(sectors, &self.layout.descriptors())
+            || self.layout.journal.is_some_and(|sector| sectors.contains(&sector))
     }
 
     /// The blocks of a sector of a bitmap.
@@ -141,6 +153,7 @@ impl Ext {
         let (home, _) = Layout::home(self.layout.begin, self.sector_size());
         let is_same = match sector {
             _ if sector == home => self.layout.is_same(new),
+            _ if self.layout.journal == Some(sector) => is_journal(new),
             _ if sector < home => new.iter().all(|&byte| byte == 0),
             _ if self.layout.descriptors().contains(&sector) => self.layout.is_told_by(sector, new),
             _ => true,
@@ -157,12 +170,44 @@ impl Ext {
         guards: Guards,
         sectors: &mut Sectors<'_, L>,
     ) -> Result<(), FtlError> {
+        if self.layout.journal == Some(sector) {
+            return if tail(old) == tail(new) { Ok(()) } else { self.settled(guards, sectors) };
+        }
         let Some(blocks) = self.blocks_in(sector) else { return Ok(()) };
+        // As the thesis believes every zero.
+        let waits = self.layout.journal.is_some() && guards.mirror;
+        let mut is_waiting = false;
         for block in blocks.clone() {
             let bit = block - blocks.start;
             let was_used = is_set(old, bit) || self.clusters.is_suspect(block);
-            if was_used && !is_set(new, bit) {
+            if !was_used || is_set(new, bit) {
+                continue;
+            }
+            if waits {
+                self.clusters.suspected(block);
+                is_waiting = true;
+            } else {
                 self.clusters.freed(block, guards.twice, sectors)?;
+            }
+        }
+        let group = self.layout.group_of(blocks.start);
+        if is_waiting && !self.waiting.contains(&group) {
+            self.waiting.push(group);
+        }
+        Ok(())
+    }
+
+    /// The journal's tail moved: zeros that are in the bitmaps now are no images of a recovery that goes on.
+    fn settled<L: Layer + ?Sized>(
+        &mut self,
+        guards: Guards,
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        while let Some(group) = self.waiting.pop() {
+            for block in self.layout.group(group) {
+                if self.clusters.is_suspect(block) {
+                    self.clusters.freed(block, guards.twice, sectors)?;
+                }
             }
         }
         Ok(())

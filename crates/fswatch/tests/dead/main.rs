@@ -4,6 +4,7 @@
 
 mod disk;
 mod exfat_image;
+mod ext_image;
 mod fat_image;
 mod host_cache;
 mod tables_image;
@@ -16,5 +17,6 @@ mod finding;
 mod foreign;
 mod garbled;
 mod host;
+mod journalling;
 mod reordering;
 mod unwatched;
