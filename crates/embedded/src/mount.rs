@@ -57,7 +57,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     fn find_all(&mut self) -> Result<(), Error> {
         let mut never = Never::default();
-        let (mut may_be_cut, mut is_cut_off) = (true, false);
+        let mut may_be_cut = true;
         let mut scan = Scan::default();
         for _ in 0..MOST_SCANS {
             self.forget();
@@ -77,7 +77,6 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 never.from = scan.newest;
                 // Another program began when the one before it was done.
                 may_be_cut = matches!(scan.before, None | Some(Before::First(_)));
-                is_cut_off = true;
                 continue;
             }
             if scan.learn(&mut never) {
@@ -114,17 +113,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.reopen(&scan)?;
         }
         self.is_settled = false;
-        // Where the newest left out some for what is still there, the next one takes its place.
         self.count_numbers(&mut scan);
-        if let Some(Before::First(left_out)) = scan.before
-            && self.newest != NOWHERE
-            && (is_cut_off || scan.is_cut || scan.void > 0)
-        {
-            let from = self.counts.saturating_sub(u64::from(left_out) * LEFT_OUT + 1);
-            if self.sequence - from < MOST_LEFT_OUT * LEFT_OUT {
-                self.left_out_from = from;
-            }
-        }
         Ok(())
     }
 
@@ -134,6 +123,16 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             (self.counts, self.left_out_from) = (scan.newest, scan.newest);
             self.sequence = scan.seen.max(scan.newest) + scan.torn * LEFT_OUT + HIDDEN;
             scan.never.until = self.sequence;
+            // Where the newest, which is written again, left out some for what is still there, the next one takes its place.
+            if let Some(Before::First(left_out)) = scan.before
+                && self.newest != NOWHERE
+                && (scan.never.from > 0 || scan.is_cut || scan.void > 0)
+            {
+                let from = self.counts.saturating_sub(u64::from(left_out) * LEFT_OUT + 1);
+                if self.sequence - from < MOST_LEFT_OUT * LEFT_OUT {
+                    self.left_out_from = from;
+                }
+            }
         }
     }
 
@@ -235,9 +234,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     pub(crate) fn leave_out(&mut self, lane: usize) {
         let open = &mut self.open[lane];
-        open.next = open.next.saturating_add(1).min(self.shape.pages as u16);
-        // Behind a page that counts, a blank one need not be told.
-        open.cut += u16::from(open.cut > 0);
+        if u32::from(open.next) < self.shape.pages {
+            open.next += 1;
+            // Behind a page that counts, a blank one need not be told.
+            open.cut += u16::from(open.cut > 0);
+        }
         if open.cut > 0 && u32::from(open.next) == self.shape.pages {
             self.end(lane, State::Kept);
         }
