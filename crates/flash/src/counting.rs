@@ -99,6 +99,27 @@ struct Extras {
     payload: Option<BTreeMap<Ppn, Box<[u8]>>>,
 }
 
+impl Extras {
+    /// Does an operation on the clock for each of consecutive pages of a block.
+    #[inline(always)]
+    fn schedule(
+        &mut self,
+        geometry: &Geometry,
+        usual: &Timing,
+        (to, count): (Ppn, u32),
+        operation: impl Fn(&mut Clock, u32),
+    ) {
+        let Some(clock) = &mut self.clock else { return };
+        let bank = geometry.bank_of(geometry.block_of(to));
+        for page in to.0..to.0 + count {
+            if let Some(pairs) = self.pairs {
+                clock.take_pair(pairs, geometry.page_of(Ppn(page)), usual);
+            }
+            operation(clock, bank);
+        }
+    }
+}
+
 impl Clock {
     /// Takes the times of a page, lower or upper, for the next operation.
     #[cold]
@@ -324,15 +345,7 @@ impl CountingChip {
     #[inline(always)]
     fn keep_copies(&mut self, to: Ppn, count: u32, mut from: impl FnMut(u32) -> Ppn) {
         let Some(extras) = &mut self.extras else { return };
-        if let Some(clock) = &mut extras.clock {
-            let bank = self.geometry.bank_of(self.geometry.block_of(to));
-            for i in 0..count {
-                if let Some(pairs) = extras.pairs {
-                    clock.take_pair(pairs, self.geometry.page_of(Ppn(to.0 + i)), &self.timing);
-                }
-                clock.copy(bank);
-            }
-        }
+        extras.schedule(&self.geometry, &self.timing, (to, count), Clock::copy);
         if let Some(pages) = &mut extras.payload {
             for i in 0..count {
                 if let Some(page) = pages.get(&from(i)).cloned() {
@@ -406,12 +419,7 @@ impl Flash for CountingChip {
         self.counts.programs += 1;
         self.busy_ns += self.timing.program();
         if let Some(extras) = &mut self.extras {
-            if let Some(clock) = &mut extras.clock {
-                if let Some(pairs) = extras.pairs {
-                    clock.take_pair(pairs, self.geometry.page_of(to), &self.timing);
-                }
-                clock.program(self.geometry.bank_of(self.geometry.block_of(to)));
-            }
+            extras.schedule(&self.geometry, &self.timing, (to, 1), Clock::program);
             if !data.is_empty()
                 && let Some(pages) = &mut extras.payload
             {
@@ -432,14 +440,8 @@ impl Flash for CountingChip {
         self.take_pages(to, count).map_err(|e| (0, e))?;
         self.counts.programs += u64::from(count);
         self.busy_ns += u64::from(count) * self.timing.program();
-        if let Some(Extras { clock: Some(clock), pairs, .. }) = self.extras.as_deref_mut() {
-            let bank = self.geometry.bank_of(self.geometry.block_of(to));
-            for i in 0..count {
-                if let Some(pairs) = *pairs {
-                    clock.take_pair(pairs, self.geometry.page_of(Ppn(to.0 + i)), &self.timing);
-                }
-                clock.program(bank);
-            }
+        if let Some(extras) = &mut self.extras {
+            extras.schedule(&self.geometry, &self.timing, (to, count), Clock::program);
         }
         Ok(())
     }
