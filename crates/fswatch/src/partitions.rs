@@ -143,6 +143,7 @@ pub(crate) fn find<L: Layer + ?Sized>(
     let Some(first) = sectors.read(0) else { return found.result };
     let whole = 0..device;
     let entries = Entry::all(first).filter(|all| all.iter().any(Entry::is_used));
+    let is_blank = first.iter().all(|&byte| byte == 0);
     let is_volume = fat::Layout::read(first, &whole, sector_size, small_media).is_some()
         || exfat::Layout::read(first, &whole, sector_size).is_some()
         || ext::Layout::read_superblock(&whole, sectors).is_some();
@@ -152,7 +153,7 @@ pub(crate) fn find<L: Layer + ?Sized>(
             return Partitions { tables: vec![], candidates: vec![whole] };
         }
         // An ext volume leaves the first sector blank.
-        if sectors.read(0).is_some_and(|first| first.iter().all(|&byte| byte == 0)) {
+        if is_blank {
             let (home, _) = ext::Layout::home(0, sector_size);
             found.table(home..home + 1);
         }

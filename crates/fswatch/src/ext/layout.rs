@@ -10,28 +10,28 @@ use crate::sectors::{Sectors, le16, le32};
 /// The superblock begins here, in bytes. Before it a boot loader may stand, or another file system.
 const SUPERBLOCK: u64 = 1024;
 const MAGIC: u16 = 0xef53;
+/// Set while a volume with a journal is mounted.
+const RECOVER: u32 = 0x4;
+const WIDE: u32 = 0x80;
 /// Incompatible features that do not change where bitmaps are and what they mean: file types, journal replay needed,
 /// extents, 64 bits, flexible groups, large attributes, seed of checksums, large directories, data in inodes,
 /// encryption, case folding.
 const INCOMPATIBLE: u32 =
     0x2 | RECOVER | 0x40 | WIDE | 0x200 | 0x400 | 0x2000 | 0x4000 | 0x8000 | 0x1_0000 | 0x2_0000;
-/// Compatible features that change where things are, or where allocations stand first: fewer copies of the superblock,
-/// fast commits.
-const REFUSED: u32 = 0x200 | 0x400;
-const HAS_JOURNAL: u32 = 0x4;
-/// The kernel found an error.
-const HAS_ERRORS: u16 = 2;
-/// The inode of the journal.
-const JOURNAL: u32 = 8;
-const JOURNAL_MAGIC: u32 = 0xc03b_3998;
-/// Set while a volume with a journal is mounted.
-const RECOVER: u32 = 0x4;
-const WIDE: u32 = 0x80;
 /// The same of features that matter only to writers: sparse superblocks, large and huge files, checksums of groups and
 /// of metadata, many links, large inodes, quotas, projects, read-only, verity, orphan file. Clusters of several blocks
 /// are not among them.
 const WRITERS: u32 =
     0x1 | 0x2 | 0x8 | 0x10 | 0x20 | 0x40 | 0x100 | 0x400 | 0x1000 | 0x2000 | 0x8000 | 0x1_0000;
+/// Compatible features that change where things are, or where allocations stand first: fewer copies of the superblock,
+/// fast commits.
+const REFUSED: u32 = 0x200 | 0x400;
+const HAS_JOURNAL: u32 = 0x4;
+/// The inode of the journal.
+const JOURNAL: u32 = 8;
+const JOURNAL_MAGIC: u32 = 0xc03b_3998;
+/// The kernel found an error.
+const HAS_ERRORS: u16 = 2;
 /// Groups at most: 128 TiB with blocks of 4 KiB.
 const MOST_GROUPS: u64 = 1 << 20;
 
@@ -178,10 +178,9 @@ impl Layout {
     /// Reads the group descriptors: `None` if one of them cannot be.
     pub fn read<L: Layer + ?Sized>(
         begin: u64,
-        superblock: &Superblock,
+        superblock: Superblock,
         sectors: &mut Sectors<'_, L>,
     ) -> Option<Self> {
-        let superblock = superblock.clone();
         let sector_size = sectors.shape.sector_size;
         let groups = superblock.groups() as usize;
         let mut layout = Self {

@@ -51,8 +51,9 @@ impl Ext {
             return Found::Nothing;
         };
         let (begin, size) = (partition.start, sectors.shape.sector_size);
-        let Some(layout) = Layout::read(begin, &superblock, sectors) else {
-            return Found::Incomplete(Layout::decisive(begin, &superblock, size));
+        let decisive = Layout::decisive(begin, &superblock, size);
+        let Some(layout) = Layout::read(begin, superblock, sectors) else {
+            return Found::Incomplete(decisive);
         };
         let (first, count) = layout.blocks();
         let clusters = Clusters::new(layout.sector(first), layout.block_shift, count);
