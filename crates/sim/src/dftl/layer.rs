@@ -1,5 +1,7 @@
 //! DFTL as a layer around a page-mapped one.
 
+use std::ops::Range;
+
 use thermocline_flash::{BlockId, CountingChip, Lpn, Ppn};
 use thermocline_ftl::{
     BankState, BlockState, Counters, EndOfLife, FtlError, Holds, Inspect, Layer, PageIo,
@@ -37,6 +39,11 @@ impl Dftl {
         Lpn(self.logical_pages + lpn.0 / self.entries)
     }
 
+    /// The pages whose entries a translation page holds, by its first.
+    fn entries_from(&self, first: u32) -> Range<u32> {
+        first..(first + self.entries).min(self.logical_pages)
+    }
+
     /// Finds the entry of a page, and loads it if the table does not hold it.
     fn look_up(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         if lpn.0 >= self.logical_pages {
@@ -64,7 +71,7 @@ impl Dftl {
         let page = self.translation_page(evicted);
         if self.writes == WriteBack::Page {
             let first = evicted.0 / self.entries * self.entries;
-            for lpn in first..(first + self.entries).min(self.logical_pages) {
+            for lpn in self.entries_from(first) {
                 self.table.set_dirty(Lpn(lpn), false);
             }
         }
@@ -173,10 +180,10 @@ impl Upkeep for Dftl {
     /// The translation pages of the fill belong to it.
     fn filled(&mut self, now: u64) -> Result<(), FtlError> {
         let all = self.log.logical_pages();
-        let (holds, entries) = (|lpn| self.log.inspect().holds(Lpn(lpn)), self.entries);
+        let holds = |lpn| self.log.inspect().holds(Lpn(lpn)) == Holds::Data;
         let used: Vec<u32> = (self.logical_pages..all)
-            .zip((0..self.logical_pages).step_by(entries as usize))
-            .filter(|&(_, first)| (first..first + entries).any(|lpn| holds(lpn) == Holds::Data))
+            .zip((0..self.logical_pages).step_by(self.entries as usize))
+            .filter(|&(_, first)| self.entries_from(first).any(holds))
             .map(|(page, _)| page)
             .collect();
         for page in used {
