@@ -47,6 +47,10 @@ impl<C> PageIo for Apart<C> {
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         self.inner.trim(lpn, now)
     }
+
+    fn zero(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        self.inner.zero(lpn, now)
+    }
 }
 
 impl<C> Layer for Apart<C> {

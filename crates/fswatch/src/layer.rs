@@ -48,6 +48,13 @@ impl<L: Layer + ?Sized> PageIo for Watched<L> {
         Ok(held)
     }
 
+    fn zero(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        if lpn.0 < self.watched_pages {
+            return self.zero_watched(lpn, now);
+        }
+        self.inner.zero(lpn, now)
+    }
+
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
         self.inner.prefetch(lpn);

@@ -165,7 +165,7 @@ impl<L: Layer + ?Sized> Watched<L> {
     ) -> Result<(), FtlError> {
         let page = self.shape.of(lpn);
         if self.is_decisive(&page) {
-            return self.write_records(lpn, &page, data, now);
+            return self.write_records(lpn, &page, data, now, |inner| inner.write(lpn, data, now));
         }
         self.inner.write(lpn, data, now)?;
         for volume in &mut self.volumes {
@@ -174,13 +174,28 @@ impl<L: Layer + ?Sized> Watched<L> {
         Ok(())
     }
 
-    /// Writes a page with metadata. Its effect depends on the old content, which is read first.
+    /// The host writes zeros to a page: a write like others, for it says nothing about what the host trims.
+    pub(crate) fn zero_watched(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        let page = self.shape.of(lpn);
+        if self.is_decisive(&page) {
+            let zeros = vec![0; self.shape.page_size()];
+            return self.write_records(lpn, &page, &zeros, now, |inner| inner.zero(lpn, now));
+        }
+        self.inner.zero(lpn, now)?;
+        for volume in &mut self.volumes {
+            volume.data_written(&page);
+        }
+        Ok(())
+    }
+
+    /// Stores a page with metadata in the layer below. Its effect depends on the old content, which is read first.
     fn write_records(
         &mut self,
         lpn: Lpn,
         page: &Range<u64>,
         data: &[u8],
         now: u64,
+        store: impl FnOnce(&mut L) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         let size = self.shape.page_size();
         let known = Some(data).filter(|data| data.len() == size);
@@ -189,7 +204,7 @@ impl<L: Layer + ?Sized> Watched<L> {
         self.buffer.forget();
         let is_old_known =
             is_compared && self.old.fetch(lpn, size, &mut *self.inner, &mut self.counters);
-        self.inner.write(lpn, data, now)?;
+        store(&mut self.inner)?;
         self.records_written(lpn, page, known, is_old_known, now)
     }
 

@@ -112,6 +112,15 @@ pub trait PageIo {
     /// [`FtlError`].
     fn trim(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError>;
 
+    /// The host writes zeros to a page, which may be stored as nothing at all. Unlike a trim this is no sign that
+    /// the host tells what it no longer needs: file systems zero their tables on disks that they never trim.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn zero(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
+        self.trim(lpn, now).map(drop)
+    }
+
     /// Takes what the host will write next, if anybody wants to know.
     fn ahead(&mut self) -> Option<&mut dyn Ahead> {
         None

@@ -246,6 +246,28 @@ fn a_host_that_trims_is_no_longer_watched() {
 }
 
 #[test]
+fn zeros_are_written_and_not_trims() {
+    let mut host = Plain::new(Fat::new(64, 300, 1), 1, Drops::Never);
+    host.create(&[10, 11]);
+    host.free(&[10]);
+    host.flush_table(0);
+    assert_eq!(host.disk.layer.inner().marked(), 1);
+    let cluster = host.fat.cluster(200).start;
+    host.disk.zero(cluster);
+    assert!(host.disk.is_watched());
+    assert_eq!(host.disk.layer.inner().marked(), 1, "data elsewhere change no mark");
+    let freed = host.fat.cluster(10).start;
+    host.disk.zero(freed);
+    assert_eq!(host.disk.layer.inner().marked(), 0, "a page that is zeroed is new");
+    let boot = host.fat.begin;
+    host.disk.zero(boot);
+    assert!(!host.disk.is_watched(), "a boot sector of zeros is none");
+    let reformat = host.fat.format();
+    host.disk.write_all(&reformat);
+    assert!(host.disk.is_watched(), "and the next one is seen");
+}
+
+#[test]
 fn unknown_contents_of_the_table_end_it() {
     let mut host = Plain::new(Fat::new(64, 300, 1), 1, Drops::Never);
     host.create(&[10, 11]);

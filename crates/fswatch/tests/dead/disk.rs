@@ -259,6 +259,13 @@ impl Disk {
         self.layer.trim(lpn, self.now).expect("in range");
     }
 
+    /// Writes zeros to a page as a host does that asks for zeros and does not send them.
+    pub fn zero(&mut self, sector: u64) {
+        let (lpn, _) = self.place(sector);
+        self.now += 1;
+        self.layer.zero(lpn, self.now).expect("in range");
+    }
+
     pub fn dead(&self) -> DeadDataCounters {
         self.layer.dead_data().expect("a watched layer counts")
     }

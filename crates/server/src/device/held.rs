@@ -294,6 +294,17 @@ impl Held<'_> {
         length: u64,
         piece: Piece,
     ) -> Result<(), Fault> {
+        self.empty(offset, length, piece, |layer, lpn, now| layer.trim(lpn, now).map(drop))
+    }
+
+    /// Empties the pages that lie wholly in the range, unless the policy passes over trims.
+    fn empty(
+        &mut self,
+        offset: u64,
+        length: u64,
+        piece: Piece,
+        page_emptied: impl Fn(&mut AnyLayer, Lpn, u64) -> Result<(), FtlError>,
+    ) -> Result<(), Fault> {
         self.check_writable()?;
         self.take_up(Op::Trim, offset, length, piece)?;
         let size = u64::from(self.device.page_size);
@@ -305,7 +316,7 @@ impl Held<'_> {
         self.state.changes += 1;
         for page in from as u32..to as u32 {
             let state = &mut *self.state;
-            if let Err(error) = state.layer.trim(Lpn(page), state.now) {
+            if let Err(error) = page_emptied(&mut state.layer, Lpn(page), state.now) {
                 return Err(self.fault(error, page));
             }
         }
@@ -342,7 +353,7 @@ impl Held<'_> {
         }
         self.zero_part(offset, from, piece)?;
         if from < to {
-            self.trim_piece(from, to - from, piece)?;
+            self.empty(from, to - from, piece, |layer, lpn, now| layer.zero(lpn, now))?;
         }
         self.zero_part(to, end, piece)
     }
