@@ -1,11 +1,11 @@
-//! What layers count.
+//! Counters of the layers.
 
-/// What a layer did. Fills are counted apart: statistics begin after them.
+/// Counters of a layer. The fill is not included: statistics begin after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Pages written by the host.
     pub host_writes: u64,
-    /// Those of them that a write buffer took.
+    /// Host writes that a write buffer took.
     pub buffered: u64,
     /// Pages that a write buffer passed on.
     pub drained: u64,
@@ -39,8 +39,8 @@ pub struct Counters {
     pub programs_failed: u64,
     /// Blocks that the chip could not erase, be it that they were worn out.
     pub erases_failed: u64,
-    /// Times a page was found that was to be moved and could not be read. It stays where it is, and
-    /// reading it is an error, until the host writes or trims it.
+    /// Survivors that could not be read. Such a page stays where it is, and reading it is an error,
+    /// until the host writes or trims it.
     pub pages_lost: u64,
     /// Reads and moves that found another page's data, or older ones, where a page's data should be.
     pub misplaced: u64,
@@ -56,9 +56,9 @@ pub struct Counters {
     pub reclaimed: u64,
     /// Pages of the index log that were programmed; no data, and in no other figure.
     pub index_programs: u64,
-    /// Pages of the map that were programmed, where the map lies on the chip.
+    /// Map pages programmed, where the map is on the chip.
     pub map_programs: u64,
-    /// Times that the map was read from the chip, an entry or a page of it.
+    /// Reads of the map from the chip: of an entry or of a page.
     pub map_reads: u64,
 }
 
@@ -111,12 +111,12 @@ impl Counters {
     }
 }
 
-/// What a write buffer in front of a layer did.
+/// Counters of a write buffer in front of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BufferCounters {
     /// Pages that the host wrote to it.
     pub writes: u64,
-    /// Those of them that replaced a page that it still held.
+    /// Host writes that replaced a page still in the buffer.
     pub coalesced: u64,
     /// Pages that it passed on because it was full.
     pub evictions: u64,
@@ -131,7 +131,7 @@ pub struct BufferCounters {
 }
 
 impl BufferCounters {
-    /// What was done after `earlier`; the pages left are those of now.
+    /// The difference from `earlier`; the pages left are today's.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -146,18 +146,18 @@ impl BufferCounters {
     }
 }
 
-/// What a cached mapping table did, where the map lies on the chip.
+/// Counters of the cached mapping table, where the map is on the chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableCounters {
     /// Entries of the map that the host's pages needed.
     pub lookups: u64,
-    /// Those of them that the table held.
+    /// Lookups that the table answered.
     pub hits: u64,
     /// Entries that left it for others.
     pub evictions: u64,
-    /// Those of them that had changed, so that a page of the map was written.
+    /// Evicted entries that had changed, so that a map page was written.
     pub dirty_evictions: u64,
-    /// Pages of the map that garbage collection wrote, because their entries were not in the table.
+    /// Map pages that garbage collection wrote because their entries were not in the table.
     pub gc_programs: u64,
 }
 
@@ -175,7 +175,7 @@ impl TableCounters {
     }
 }
 
-/// What an SLC cache in front of a layer did.
+/// Counters of an SLC cache in front of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounters {
     /// Pages programmed in it.
@@ -197,7 +197,7 @@ pub struct CacheCounters {
 }
 
 impl CacheCounters {
-    /// What was done after `earlier`; what it has and had is that of now and of all time.
+    /// The difference from `earlier`; the fill and the highest fill are not differences.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -211,7 +211,7 @@ impl CacheCounters {
     }
 }
 
-/// What the detection of dead data did, where there is one (FSAF, §4 of the thesis).
+/// Counters of the detection of dead data (FSAF, §4 of the thesis).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeadDataCounters {
     /// Pages read to see what a write changes.
@@ -229,14 +229,14 @@ pub struct DeadDataCounters {
 }
 
 impl DeadDataCounters {
-    /// What was done after `earlier`; file systems and memory are those of all time, and now.
+    /// The difference from `earlier`; file systems and memory are not differences.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
             extra_reads: self.extra_reads - earlier.extra_reads,
             sectors_marked: self.sectors_marked - earlier.sectors_marked,
             sectors_revived: self.sectors_revived - earlier.sectors_revived,
-            // What was recognised while the device was filled is still there.
+            // File systems recognised during the fill are still there.
             armed: self.armed,
             disarmed: self.disarmed,
             memory_bytes: self.memory_bytes,

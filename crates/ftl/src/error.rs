@@ -22,14 +22,14 @@ impl fmt::Display for EndOfLife {
     }
 }
 
-/// Why a layer could not do what it was asked.
+/// Why a layer failed an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FtlError {
     /// Every page holds current data: nothing can be cleaned.
     NoSpace,
     /// The logical page lies beyond the device.
     OutOfRange(Lpn),
-    /// The chip refused: the medium failed, or one of its rules was broken, which is a bug of the layer.
+    /// The chip refused: the medium failed, or the layer broke one of its rules, which is a bug.
     Flash(FlashError),
     /// The data of the logical page are nowhere to be found, and nothing else may be taken for them.
     Lost(Lpn),

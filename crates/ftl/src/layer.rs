@@ -1,10 +1,10 @@
-//! What a translation layer can do: pages in and out ([`PageIo`]), work of its own between them
-//! ([`Upkeep`]), a look inside ([`Inspect`]). [`Layer`] leads from the first to the others and to the chip.
+//! The interfaces of a translation layer: page I/O ([`PageIo`]), background work ([`Upkeep`]), inspection
+//! ([`Inspect`]). [`Layer`] joins them and the chip.
 //!
-//! A layer that is put around another one answers for its own I/O and hands out the upkeep and inspection of
-//! the inner layer. Only I/O and the chip are reached by static dispatch: everything else is rare.
+//! A layer that wraps another implements I/O and passes on the inner layer's upkeep and inspection. Only I/O
+//! and the chip are called by static dispatch: everything else is rare.
 //!
-//! Times are in the unit of the run's clock and never fall.
+//! Times are in the unit of the run's clock and never decrease.
 
 use alloc::{string::String, vec::Vec};
 
@@ -20,7 +20,7 @@ pub const AHEAD: usize = 24;
 /// The same of what depends on that entry.
 pub const AHEAD_MORE: usize = 12;
 
-/// What a layer has of a logical page.
+/// The state of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Data: a read returns them, or an error.
@@ -33,7 +33,7 @@ pub enum Holds {
 
 /// Logical pages, read and written.
 pub trait PageIo {
-    /// How many there are; the first is 0.
+    /// The number of logical pages; the first is 0.
     fn logical_pages(&self) -> u32;
 
     /// Writes a page before the run: data that were not updated yet. A layer may keep `read_only` data
@@ -57,14 +57,13 @@ pub trait PageIo {
         self.write(lpn, data, now)
     }
 
-    /// The host writes pages one after another, each when the one before is done, with contents that are not
-    /// known: as many of `count` as need nothing but a page each, which take `step` on the chip, and perhaps
-    /// one more, which took longer. The first begins at `now`. `page` says which they are, counted from 0,
-    /// and which will be written after them, as far as that is known. Returns how many were written: none
-    /// where the layer does better to be asked for each.
+    /// Writes a run of host pages back to back, without contents: as many of `count` as need a page program
+    /// and nothing else, each `step` long, and perhaps one more, which took longer. The first begins at
+    /// `now`. `page` gives the logical pages, counted from 0, and those after the run as far as they are
+    /// known. Returns the number written: 0 if the layer prefers single writes.
     ///
     /// # Errors
-    /// How many were written before one failed, and why that did; those took `step` each.
+    /// The number written before a page failed, and why it failed; those written took `step` each.
     #[inline(always)]
     fn write_run(
         &mut self,
@@ -88,8 +87,8 @@ pub trait PageIo {
     /// none to be read any more.
     fn read(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError>;
 
-    /// Reads pages that follow each other, as many as fill `into`; each as [`read`](Self::read) does, and
-    /// those that lie side by side on the chip together. A chip that stores payloads is needed.
+    /// Reads consecutive pages that fill `into`, each as [`read`](Self::read) does; pages that are
+    /// adjacent on the chip are read at once. Needs a chip that stores payloads.
     ///
     /// # Errors
     /// The first page that cannot be read, and why.
@@ -121,7 +120,7 @@ pub trait PageIo {
         self.trim(lpn, now).map(drop)
     }
 
-    /// Takes what the host will write next, if anybody wants to know.
+    /// Takes the coming writes of the host, if a policy uses them.
     fn ahead(&mut self) -> Option<&mut dyn Ahead> {
         None
     }
@@ -139,8 +138,7 @@ pub trait PageIo {
     }
 }
 
-/// What a layer does beside the host's requests. Each provided method is right for a layer that has nothing
-/// of the kind to do.
+/// Work beside the host's requests. The default of each method suits a layer without that work.
 pub trait Upkeep {
     /// The fill is over: opens the blocks that the first writes of a run go to.
     ///
@@ -206,9 +204,8 @@ pub trait Upkeep {
         Ok(false)
     }
 
-    /// Writes to the chip what only memory knows of the answers to the host (trims), so that a
-    /// [sync](thermocline_flash::Flash::sync) of the chip makes all of them last. Needed only before a
-    /// sync.
+    /// Writes acknowledged changes that exist only in memory (trims) to the chip, so that a
+    /// [sync](thermocline_flash::Flash::sync) makes them durable. Needed only before a sync.
     ///
     /// # Errors
     /// [`FtlError`].
@@ -217,7 +214,7 @@ pub trait Upkeep {
         Ok(())
     }
 
-    /// The number of the page programmed last: what a sync of the chip that is begun now covers.
+    /// The sequence number of the last program: a sync that begins now covers it.
     fn last_program(&self) -> u64 {
         0
     }
@@ -270,7 +267,7 @@ pub struct BankState {
     pub read_only_pages: u32,
 }
 
-/// What a block is used for, as people are shown it.
+/// The use of a block, for display.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockUse {
@@ -292,7 +289,7 @@ pub enum BlockUse {
 /// A block as people are shown it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockState {
-    /// What it is used for.
+    /// Its use.
     pub used: BlockUse,
     /// The stream it was opened for.
     pub stream: u8,
@@ -315,15 +312,15 @@ pub enum PageState {
 
 /// The state of a layer, for statistics, reports and tests. Nothing here changes anything.
 pub trait Inspect {
-    /// What the layer did so far.
+    /// The counters so far.
     fn counters(&self) -> &Counters;
 
-    /// How many blocks each rule of the victim policy chose, where it has several.
+    /// Victims chosen by each rule of the victim policy, if it has several.
     fn choices(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// What the placement reports of itself beside counts: names and what is so.
+    /// The placement's own report beside counts: names and values.
     fn report(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -343,22 +340,22 @@ pub trait Inspect {
         Vec::new()
     }
 
-    /// What single pages of the host took, where that is bounded: where victims are cleaned in steps.
+    /// The work of single host pages, where it is bounded: with pacing.
     fn page_work(&self) -> Option<PageWork> {
         None
     }
 
-    /// What a write buffer in front of the layer did, where there is one.
+    /// The counters of a write buffer in front of the layer.
     fn write_buffer(&self) -> Option<BufferCounters> {
         None
     }
 
-    /// What an SLC cache in front of the layer did, where there is one.
+    /// The counters of an SLC cache in front of the layer.
     fn slc_cache(&self) -> Option<CacheCounters> {
         None
     }
 
-    /// What the cached mapping table did, where there is one.
+    /// The counters of the cached mapping table.
     fn mapping_table(&self) -> Option<TableCounters> {
         None
     }
@@ -369,7 +366,7 @@ pub trait Inspect {
         None
     }
 
-    /// Why the layer takes no more writes, if that is so. What it holds can still be read.
+    /// Why the layer is read-only, if it is.
     fn end_of_life(&self) -> Option<EndOfLife> {
         None
     }
@@ -379,18 +376,18 @@ pub trait Inspect {
         self.end_of_life().is_some()
     }
 
-    /// Where the newest data of a logical page are, or [`Ppn::NONE`]. Of a layer whose map lies on the chip
-    /// only what memory knows of that; [`Layer::find`] looks there, too.
+    /// The place of a logical page's newest data, or [`Ppn::NONE`]. If the map is on the chip, only what is
+    /// in memory; [`Layer::find`] reads the chip too.
     fn locate(&self, lpn: Lpn) -> Ppn;
 
-    /// What the layer has of a logical page; nothing of one beyond the device. Only a page that holds nothing may
-    /// be taken for zeros without a read.
+    /// The state of a logical page; `Nothing` beyond the device. Only `Nothing` may be taken for zeros without a
+    /// read.
     fn holds(&self, lpn: Lpn) -> Holds;
 
-    /// How many times a block was erased.
+    /// The erase count of a block.
     fn erases(&self, block: BlockId) -> u32;
 
-    /// How many pages of a block hold current data.
+    /// The number of valid pages of a block.
     fn valid_pages(&self, block: BlockId) -> u32;
 
     /// The blocks from `first` on, as many as `into` has room for.
@@ -441,7 +438,7 @@ pub trait Layer: PageIo {
     /// The chip below: to set its clock, to sync it. Programs and erases are left to the layer.
     fn chip_mut(&mut self) -> &mut Self::Chip;
 
-    /// What it does beside the host's requests.
+    /// Its background work.
     fn upkeep(&mut self) -> &mut dyn Upkeep;
 
     /// Its state.
@@ -452,12 +449,12 @@ pub trait Layer: PageIo {
         self.inspect().locate(lpn)
     }
 
-    /// Where inferred garbage is reported, if the layer makes use of it.
+    /// Takes inferred garbage, if the layer uses it.
     fn dead_pages(&mut self) -> Option<&mut dyn DeadPages> {
         None
     }
 
-    /// What the detection of dead data did, where there is one.
+    /// The counters of the detection of dead data.
     fn dead_data(&self) -> Option<DeadDataCounters> {
         None
     }

@@ -1,4 +1,4 @@
-//! Page numbers and what they name. Nothing here changes after the layer is built.
+//! Conversions of page numbers. Constant after the layer is built.
 
 use thermocline_flash::{BlockId, Geometry, Ppn};
 
@@ -50,7 +50,7 @@ impl Shape {
         block.index() * self.pages as usize
     }
 
-    /// The place of a data page in such a table.
+    /// The index of a data page in a table of data pages.
     #[inline(always)]
     pub(crate) const fn slot_of(&self, at: Ppn) -> usize {
         (at.0 - self.header - self.block_of(at).0 * self.gap) as usize

@@ -20,7 +20,7 @@ impl<C: Condition> InPlace<C> {
         done
     }
 
-    /// Reads a page that holds data, and sees whether what was read is that page.
+    /// Reads a page that holds data, and checks by its area that it is that page.
     pub(super) fn read_kept(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<(), FtlError> {
         let (block, page) = self.place(lpn);
         if let Some(rewriting) = self.rewriting

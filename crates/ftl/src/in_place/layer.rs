@@ -167,8 +167,7 @@ impl<C: Condition> Inspect for InPlace<C> {
         self.valid[block.index()]
     }
 
-    /// A block is full when each of its pages was programmed. What lies beyond the data blocks that the layer needs
-    /// is the index log's.
+    /// A block is full when all its pages are programmed. Blocks beyond the data blocks belong to the index log.
     fn block_states(&self, first: BlockId, into: &mut [BlockState]) {
         for (block, state) in (first.0..).map(BlockId).zip(into) {
             let programmed = self.homes(block).filter(|lpn| self.programmed[lpn.index()]).count();

@@ -4,14 +4,14 @@
 //! block was erased cannot be programmed again, so an update reads the block into a buffer, erases
 //! it and writes all of it back. As in the papers' times, reading into the buffer is not charged.
 //!
-//! On a chip that keeps data nothing else is done, for that is what the baseline is about: **a loss of power
-//! between the erase and the last page written back loses the rest of the block**, flushed pages too. Three
-//! rules see to it that such a page is an error after the next mount, and never zeros or older data:
+//! A chip that keeps data gets no better treatment, since this is the baseline: **a loss of power between
+//! the erase and the last page written back loses the rest of the block**, flushed pages too. Three rules
+//! make such a page an error after the next mount, never zeros or older data:
 //! * before the erase the [index log](crate::index) records which logical pages are rewritten (`rewrite`);
 //! * a page that holds no data is written back with a note that says so, and so is a lost one ([`notes`]);
 //! * a page of a recorded rewrite that is not there at the mount is lost (`mount`).
 //!
-//! A block that fails has no other to take its place: the store is read-only from then on.
+//! There are no spare blocks: once a block fails, the store is read-only.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -27,7 +27,7 @@ mod layer;
 mod mount;
 mod rewrite;
 
-/// What the note beside a page says of it.
+/// The note in a page's out-of-band area.
 mod notes {
     /// It holds data.
     pub(super) const DATA: u16 = 0;
@@ -48,9 +48,9 @@ pub struct InPlace<C> {
     pages: u32,
     /// The numbers of programs.
     durability: Durability,
-    /// What is written to the index log, where the chip keeps data.
+    /// Writes the index log, where the chip keeps data.
     journal: Option<Box<Journal>>,
-    /// Logical pages whose data are gone, where the chip keeps data: reading them is an error.
+    /// Lost logical pages, where the chip keeps data: reading one is an error.
     lost: Vec<bool>,
     /// The content of the block that is rewritten, where the chip keeps data.
     buffer: Vec<u8>,
@@ -60,7 +60,7 @@ pub struct InPlace<C> {
     is_read_only: bool,
     /// No block is left for the index log.
     log_is_exhausted: bool,
-    /// Whether something is to be looked at before the next write: see `attend`.
+    /// Whether the next write has something to do first: see `attend`.
     needs_attention: bool,
     /// The clock at the last operation.
     now: u64,
@@ -72,7 +72,7 @@ struct Rewriting {
     block: BlockId,
     /// The first page that is not written back.
     next: u32,
-    /// A page of it could not be programmed.
+    /// The program of a page failed.
     has_failed: bool,
 }
 
@@ -184,7 +184,7 @@ impl<C: Condition> InPlace<C> {
                 self.counters.retired += 1;
                 return Err(FtlError::NoSpace);
             }
-            // It wore out before; what it holds can still be read.
+            // Worn out earlier; its data can still be read.
             Err(FlashError::BadBlock(_)) => return Err(FtlError::NoSpace),
             Err(e) => return Err(e.into()),
         }
@@ -199,7 +199,7 @@ impl<C: Condition> InPlace<C> {
         Ok(())
     }
 
-    /// A block was erased, and so many pages of it were written back.
+    /// Counts an erase and the `pages` written back.
     fn count_rewrite(&mut self, block: BlockId, pages: u32) {
         self.counters.erases += 1;
         self.counters.copies += u64::from(pages) - 1;

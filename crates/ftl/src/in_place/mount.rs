@@ -1,8 +1,8 @@
 //! Formatting and mounting: updates in place in the [format](crate::index) of the page-mapped layer.
 //!
-//! Every page has its place, so the areas say only what is there. After a clean end the checkpoint is believed;
-//! else all areas are read. A page of a recorded rewriting that is not there then is lost: the power failed
-//! between the erase and its program, or what it held was damaged since.
+//! Every page has a fixed place, so the areas only show which pages are there. After a clean unmount the
+//! checkpoint is enough; otherwise all areas are read. A page of a recorded rewrite that is not found is lost:
+//! power failed between the erase and its program, or the page was damaged since.
 
 use alloc::{vec, vec::Vec};
 
@@ -27,8 +27,8 @@ use crate::{
 };
 
 impl<C: Condition> InPlace<C> {
-    /// Erases what is not blank, writes the summary, and mounts the empty device. Whoever needs the result
-    /// to last syncs the chip.
+    /// Erases all blocks that are not blank, writes the summary, and mounts the empty device. The caller
+    /// syncs the chip if the result must last.
     ///
     /// # Errors
     /// [`MountError`], also where one of the blocks that the pages need is bad.
@@ -59,9 +59,8 @@ impl<C: Condition> InPlace<C> {
         Self::mount_as(chip, logical_pages, summary, how)
     }
 
-    /// Mounts a chip of which no head of the index log can be read, from its pages alone. The next
-    /// unmount writes heads again. Trims and rewritings of which the log told in a part that is lost are
-    /// forgotten.
+    /// Mounts a chip without a readable head of the index log, from its pages alone. The next unmount
+    /// writes heads again. Trims and rewrites recorded in a lost part of the log are forgotten.
     ///
     /// # Errors
     /// [`MountError`].
@@ -121,7 +120,7 @@ impl<C: Condition> InPlace<C> {
         Ok(rewritten)
     }
 
-    /// The layer that all of it makes.
+    /// Builds the layer from what was found.
     fn made_of(
         mut self,
         found: FoundLog,
@@ -203,7 +202,7 @@ impl<C: Condition> InPlace<C> {
         }
     }
 
-    /// A block that could not be erased, which a mount passes over, holds what it held.
+    /// A mount skips bad blocks; one whose erase failed still holds its data.
     fn read_bad(
         &mut self,
         block: BlockId,

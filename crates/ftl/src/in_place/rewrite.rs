@@ -11,8 +11,8 @@ impl<C: Condition> InPlace<C> {
         self.pages.min(self.mapped.len() as u32 - block.0 * self.pages)
     }
 
-    /// Something is about to be changed. After a clean mount the log records that first, and what the system
-    /// below interrupted goes on.
+    /// Called before a change. After a clean mount the log records first that the store is in use, and a
+    /// rewrite that the system below interrupted goes on.
     #[cold]
     pub(super) fn attend(&mut self) -> Result<(), FtlError> {
         if self.is_read_only {
@@ -91,8 +91,8 @@ impl<C: Condition> InPlace<C> {
         done
     }
 
-    /// Writes back what is left of a block that was erased. Where the system below fails, it goes on with
-    /// the next change; a page that the chip fails to program is lost.
+    /// Writes back the rest of an erased block. If the system below fails, the next change resumes it; a
+    /// page that the chip fails to program is lost.
     pub(super) fn write_back(&mut self) -> Result<(), FtlError> {
         let size = self.chip.geometry().page_size as usize;
         while let Some(Rewriting { block, next, has_failed }) = self.rewriting {
@@ -122,8 +122,8 @@ impl<C: Condition> InPlace<C> {
                     true
                 }
                 Err(FlashError::NotErased(_) | FlashError::OutOfOrder(_)) => {
-                    // A program that was reported as failed was done: all is written anew, under numbers that
-                    // no page has.
+                    // The chip did a program that it reported as failed: write all pages again, under new
+                    // sequence numbers.
                     self.durability.last_failed();
                     self.erase_again(block)?;
                     continue;
@@ -168,7 +168,7 @@ impl<C: Condition> InPlace<C> {
         }
     }
 
-    /// A block could not be erased: there is no other for its pages. What it still holds can be read.
+    /// An erase failed, and there is no spare block. The data that the block still holds can be read.
     #[cold]
     fn not_erased(&mut self, block: BlockId, failed: FlashError) -> Result<(), FtlError> {
         self.counters.retired += 1;

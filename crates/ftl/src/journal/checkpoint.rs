@@ -1,8 +1,8 @@
 //! Checkpoints, written a page at a time.
 //!
-//! The order of the pages: absent pages, the table of blocks, the map. Each page shows the tables as they
-//! are when it is written; the host writes on in between. The table comes before the map, so a block that
-//! was full then and is the same now holds the pages that the map has there.
+//! The order of the pages: absent pages, the table of blocks, the map. Each page shows the tables at the
+//! time it is written; host writes go on in between. The table precedes the map: a block that was full
+//! then and has not changed since holds the pages that the map places in it.
 
 use alloc::vec::Vec;
 
@@ -27,8 +27,7 @@ use crate::{
 /// Checkpoints that may be cut off in a row: after that one without a map is written, which is short.
 const MOST_UNFINISHED: u32 = 4;
 
-/// Writes one page of the checkpoint, or proves one that is written; begins the next where there is
-/// none.
+/// Writes one page of the checkpoint, or proves a finished one; begins the next if there is none.
 pub(super) fn step<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &mut PendingTrims,
@@ -60,15 +59,14 @@ pub(super) fn write_whole<L: Journaled + ?Sized>(
     Ok(written)
 }
 
-/// Makes sure that a whole checkpoint finds room in the log: writes one at once where it would
-/// not for long. Trims that wait to be recorded are told by its absent pages: its map alone would tell them
-/// to a mount that reads the map, and to no other. To be called before anything that the log has to keep is written: a block of which
-/// nothing is to be kept is free again after a crash, so the room for a checkpoint is there however many
-/// of them are cut off.
+/// Keeps room in the log for a whole checkpoint; writes one at once when room gets short. The absent pages of the
+/// checkpoint cover trims that wait to be recorded; its map would show them only to a mount that reads the map. Call
+/// this before writing a record that the log must keep: a block without such records is free again after a crash, so
+/// there is room for a checkpoint after any number of interrupted ones.
 ///
-/// Steps keep pace with what else is written, so this is for a row of crashes, each of which
-/// leaves an unfinished checkpoint behind. Where not even a checkpoint fits, or lives are too short for
-/// one, what is absent does.
+/// Normally steps keep pace with the other records. This serves a series of crashes, each of which
+/// leaves an unfinished checkpoint behind. If no whole checkpoint fits, or power never lasts long
+/// enough for one, its absent pages alone are written.
 pub(super) fn keep_room<L: Journaled + ?Sized>(
     writer: &mut Writer,
     trims: &PendingTrims,
@@ -94,14 +92,15 @@ pub(super) fn keep_room<L: Journaled + ?Sized>(
         writer.drop_checkpoint();
     }
     write_whole(writer, surveys, layer, has_map)?;
-    // What is kept from now on must not survive without the checkpoint: it would take the room of the next.
+    // Records kept from now on must not survive without this checkpoint: they would take the room of the
+    // next.
     let programs = layer.durability().programs();
     layer.chip_mut().sync()?;
     layer.durability_mut().synced(programs);
     Ok(())
 }
 
-/// What a page of a checkpoint is about, and what comes after it.
+/// The content of a page of a checkpoint, and where the next one continues.
 struct Content {
     kind: Kind,
     first: u32,
@@ -217,7 +216,8 @@ impl Content {
     }
 }
 
-/// The form in which a page of the log covers most logical pages from `first` on, and how many.
+/// The form in which one page of the log covers most logical pages from `first` on, and their
+/// number.
 fn absent_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) -> (Kind, u32) {
     let (logical, most) = (layer.logical_pages(), most_runs(page_size));
     let bits = (logical - first).min(8 * (page_size - HEADER as u32));
@@ -248,7 +248,7 @@ fn lost_from<L: Journaled + ?Sized>(layer: &L, first: u32) -> Next {
     lost.map_or(Next::Nothing, Next::Lost)
 }
 
-/// How many logical pages from `first` on have as many runs of lost ones as a page of the log has room for.
+/// The number of logical pages from `first` on whose runs of lost pages fit into one page of the log.
 fn lost_range<L: Journaled + ?Sized>(layer: &L, first: u32, page_size: u32) -> u32 {
     let mut runs = Vec::new();
     for lpn in first..layer.logical_pages() {

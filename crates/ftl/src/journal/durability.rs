@@ -1,14 +1,14 @@
-//! The numbers of programs, and which of them are known to survive a loss of power.
+//! Sequence numbers of programs, and which of them are known to survive a loss of power.
 //!
 //! What always holds, where a layer has a journal:
 //! * every page programmed with a number in `known`, or from `since` up to the watermark, survives as it
 //!   was written, and the numbers of failed programs are in none of them;
 //! * the first pages after a sync and the first page of each block carry the watermark, so that cleaning
 //!   never erases the last one;
-//! * none does after a program that failed, until the log's next head has recorded which number does
-//!   not count, and is durable itself.
+//! * after a failed program no page carries it until a head of the log, itself durable, has recorded
+//!   the failed number.
 //!
-//! Where nothing is programmed after a sync, the background records the watermark in the log, once a
+//! If nothing is programmed after a sync, background work records the watermark in the log, once a
 //! minute at most ([`QUIET_NS`]). A simulation has no journal: its programs are only counted.
 
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ const REPEATS: u8 = 8;
 pub(crate) struct Durability {
     /// Pages programmed so far, for whatever reason: the number of the last.
     programs: u64,
-    /// So many of the next pages of the host carry the watermark.
+    /// The number of coming host pages that carry the watermark.
     carries: u8,
     /// Whether a journal records any of this.
     is_journaled: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Durability {
     /// A program failed, and its record in the log is missing, or not durable: no page carries the
     /// watermark.
     suppressed: bool,
-    /// How much had been programmed when the log recorded the failure.
+    /// The number of programs when the log recorded the failure.
     failure_recorded: Option<u64>,
     /// A mount learned watermarks from pages that may be erased before the log records them.
     unrecorded: bool,
@@ -103,7 +103,7 @@ impl Durability {
         }
     }
 
-    /// The chip was synced after so many programs.
+    /// The chip was synced after `programs` programs.
     pub(crate) fn synced(&mut self, programs: u64) {
         if !self.is_journaled || programs <= self.watermark || programs < self.since {
             return;
@@ -123,7 +123,7 @@ impl Durability {
         }
     }
 
-    /// The last program failed: what is on the chip of it, if anything, is never known to be whole.
+    /// The last program failed: whatever it left on the chip never counts as whole.
     #[cold]
     pub(crate) fn last_failed(&mut self) {
         self.carries = 0;
@@ -154,7 +154,7 @@ impl Durability {
         self.known_up_to(self.programs)
     }
 
-    /// The durable intervals without what was synced since the log recorded them last.
+    /// The durable intervals as the log recorded them last, without later syncs.
     pub(crate) fn known_before(&self) -> &[Interval] {
         &self.known
     }
@@ -197,7 +197,7 @@ impl Durability {
         self.unrecorded
     }
 
-    /// Whether only pages say what the last sync made last.
+    /// Whether only data pages, not the log, carry the newest watermark.
     pub(crate) const fn is_ahead_of_log(&self) -> bool {
         self.recorded < self.watermark && !self.suppressed
     }
@@ -221,7 +221,7 @@ fn learn_in_epochs_of(epoch: u64, known: &mut Vec<Interval>, watermarks: &[u64])
     known.sort_unstable();
     let before = known.clone();
     for &durable in watermarks {
-        // A crash lies between numbers of two epochs, or nobody knows that none does.
+        // There was a crash between numbers of two epochs, or there may have been.
         let same = known.iter_mut().filter(|(_, to)| to / epoch == durable / epoch);
         match same.max_by_key(|(_, to)| *to) {
             Some((from, to)) => {

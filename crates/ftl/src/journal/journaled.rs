@@ -1,4 +1,4 @@
-//! What the journal asks of a layer: where its pages are, how full its blocks are, and the chip.
+//! What the journal needs from a layer: where its pages are, how full its blocks are, and the chip.
 
 use thermocline_flash::{BlockId, Flash, Lpn, Ppn};
 
@@ -55,7 +55,7 @@ pub(crate) trait Journaled {
     /// The numbers of programs, to be changed.
     fn durability_mut(&mut self) -> &mut Durability;
 
-    /// What the layer did.
+    /// The counters of the layer.
     fn counters_mut(&mut self) -> &mut Counters;
 
     /// Whether the layer takes no more writes.

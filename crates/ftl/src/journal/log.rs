@@ -1,12 +1,12 @@
-//! The blocks of the index log, written one after another, for ever.
+//! The blocks of the index log, written in a ring.
 //!
 //! What always holds: a block that is not bad is either in use or free, and the last one in use is
 //! programmed up to the next page.
 //!
 //! Each block has a *turn*, one more than the block written before it, and begins with a page that
-//! repeats the summary. The log needs what was written since the newest complete checkpoint was begun;
-//! blocks before that are erased and written again. As a block is erased before it is written, its
-//! first page proves that everything done before that erase is on the chip.
+//! repeats the summary. The log needs everything from the begin of the newest complete checkpoint on;
+//! earlier blocks are erased and reused. A block is erased before it is written, so its first page
+//! proves that everything done before that erase is on the chip.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -44,7 +44,7 @@ pub(crate) struct Log {
     written: u32,
     /// Pages of the log that were programmed.
     programs: u64,
-    /// What stands beside each page as the stream: the kind of layer, counted down.
+    /// The stream byte of each page: the kind of layer, counted down.
     stream: u8,
 }
 
@@ -54,8 +54,8 @@ impl Log {
         Self::found(VecDeque::new(), free, None, (0, 0))
     }
 
-    /// A log that goes on in the last block in use, from that page, if it can; `turn` was the last, and
-    /// has so many pages that can be read.
+    /// A log that continues in the last block in use, if it can; `turn` was the last, and the other
+    /// arguments say how far it is written.
     pub(crate) const fn found(
         used: VecDeque<Used>,
         free: VecDeque<BlockId>,
@@ -134,7 +134,7 @@ impl Log {
         self.next >= pages_per_block
     }
 
-    /// What stands beside a page of the log.
+    /// The out-of-band area of a page of the log.
     const fn oob(&self, turn: u64, kind: Kind, time: u64) -> Oob {
         Oob { lpn: Lpn::NONE, stream: self.stream, sequence: turn, time, note: kind as u16 }
     }
@@ -199,7 +199,7 @@ impl Log {
         Ok(false)
     }
 
-    /// Lets go of blocks before a turn that nothing is kept of, as the head written last has told.
+    /// Releases blocks before a turn that hold no kept record, as the last head says.
     pub(crate) fn release_unkept<C: Flash>(&mut self, chip: &C, before: u64) {
         let Self { used, free, .. } = self;
         used.retain(|used| {
@@ -225,7 +225,7 @@ impl Log {
     }
 }
 
-/// Marks a block as bad whose last use failed; what is no matter of the block is passed on.
+/// Marks a block bad after a failed operation; passes on errors that are not the block's fault.
 fn retire<C: Flash>(
     chip: &mut C,
     block: BlockId,

@@ -8,7 +8,7 @@ use crate::Holds;
 /// written or trimmed.
 pub(crate) const LOST: Ppn = Ppn(Ppn::NONE.0 - 1);
 
-/// What there is of a page with that entry.
+/// The state of a page with this map entry.
 #[inline(always)]
 pub(crate) const fn holds(entry: Ppn) -> Holds {
     match entry {

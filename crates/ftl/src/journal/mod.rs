@@ -1,7 +1,7 @@
-//! The journal: what a layer on a chip with data writes into the [index log](index), and when. Every layer that keeps
-//! data has one, and [says](Journaled) what it needs to know.
+//! The journal writes a layer's records into the [index log](index). Every layer that keeps data has one, and
+//! implements [`Journaled`] for it.
 //!
-//! A simulation has none, and takes the same decisions: the log never touches a data block.
+//! A simulation has none and decides alike: the log never touches a data block.
 
 mod checkpoint;
 pub(crate) mod durability;

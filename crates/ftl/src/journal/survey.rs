@@ -1,13 +1,13 @@
-//! What the areas beside a block's pages say, for the table of blocks in a checkpoint; and what tells
-//! a block as it is from one as it was.
+//! The block table of a checkpoint: what the out-of-band areas of each block show, and whether a
+//! block was rewritten since.
 //!
 //! What always holds:
-//! * an entry is of a block that was not erased since, and that was full, or unused, when it was
-//!   looked at;
+//! * an entry belongs to a block that was full or unused when it was read, and was not erased
+//!   since;
 //! * all pages of a block have numbers from `least` on;
-//! * a block that is not `young` was full when the first page of the newest complete checkpoint's table of
-//!   blocks was written, at number `base`, and was not erased since. Of an erased young block the log has
-//!   the numbers above `base`, so a mount knows of every number whether its page is gone by right.
+//! * a block that is not `young` was full when the newest complete checkpoint began its table of blocks,
+//!   at number `base`, and was not erased since. When a young block is erased, the log records its numbers
+//!   above `base`, so a mount knows for every number whether its page was erased rightly.
 
 use alloc::{vec, vec::Vec};
 
@@ -19,9 +19,9 @@ use crate::journal::{
 use crate::shape::Shape;
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 
-/// What is known of the blocks.
+/// The entries of all blocks.
 pub(super) struct Surveys {
-    /// Of blocks that were looked at since they were erased.
+    /// Entries of blocks that were read since their last erase.
     entries: Vec<Option<BlockEntry>>,
     least: Vec<u64>,
     /// Blocks that were there at the mount and were not looked at page by page since.
@@ -35,7 +35,7 @@ pub(super) struct Surveys {
 }
 
 impl Surveys {
-    /// None of so many was looked at.
+    /// For `blocks` blocks, none of them read yet.
     pub(super) fn new(blocks: u32) -> Self {
         let blocks = blocks as usize;
         Self {
@@ -55,7 +55,7 @@ impl Surveys {
         self.entries.capacity() * of_block
     }
 
-    /// What is known of a block; nothing in particular if it was not looked at.
+    /// The entry of a block; the default if it was not read.
     pub(super) fn entry(&self, block: BlockId) -> BlockEntry {
         let settled = self.settled[block.index()];
         BlockEntry { settled, ..self.entries[block.index()].unwrap_or_default() }
@@ -65,7 +65,7 @@ impl Surveys {
     pub(super) fn found(&mut self, block: BlockId, entry: BlockEntry, is_full: bool) {
         self.least[block.index()] = entry.first_sequence;
         self.unseen[block.index()] = true;
-        // One that was closed early may be written on.
+        // A block that was closed early may be continued.
         self.young[block.index()] = !(entry.settled && is_full);
         if is_full {
             self.entries[block.index()] = Some(entry);
@@ -94,7 +94,7 @@ impl Surveys {
         core::mem::take(&mut self.unseen[block.index()])
     }
 
-    /// The table of blocks of a checkpoint is about to be written, after so many programs.
+    /// Called before the table of blocks of a checkpoint is written.
     pub(super) fn begin_table<L: Journaled + ?Sized>(&mut self, checkpoint: u32, layer: &L) {
         self.coming = (checkpoint, layer.durability().programs());
         for (block, settled) in (0..).map(BlockId).zip(&mut self.settled) {
@@ -140,8 +140,8 @@ impl Surveys {
         Ok(numbers)
     }
 
-    /// A block is about to be erased after so many programs: nothing is known of it. Blocks of the log have
-    /// no entry.
+    /// Forgets a block that is about to be erased, after `programs` programs. Blocks of the log have no
+    /// entry.
     pub(super) fn erased(&mut self, block: BlockId, programs: u64) {
         if block.index() < self.entries.len() {
             self.entries[block.index()] = None;
@@ -186,8 +186,8 @@ impl Surveys {
     }
 }
 
-/// What the areas of a block say, as far as it is programmed. The first page has the least number, where
-/// pages are programmed in order.
+/// Reads the areas of a block's programmed pages. Where pages are programmed in order, the first has the
+/// lowest number.
 fn survey<L: Journaled + ?Sized>(
     layer: &mut L,
     block: BlockId,

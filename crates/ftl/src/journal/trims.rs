@@ -1,7 +1,7 @@
-//! Trims that the log has no record of yet.
+//! Trims that the log has not recorded yet.
 //!
-//! What always holds: every page that was trimmed or dropped since the log last recorded all of them,
-//! and that holds no data, is among the runs.
+//! What always holds: every page that was trimmed or dropped since the log last recorded all trims,
+//! and that holds no data, is in a run.
 
 use alloc::vec::Vec;
 

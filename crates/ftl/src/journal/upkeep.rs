@@ -3,8 +3,8 @@
 //! What always holds:
 //! * a block is erased only after the log has recorded every trim before it, so an older copy of a
 //!   trimmed page never comes back by the erase;
-//! * while the log ends with the record that all is written (`says_clean`), nothing is changed but one page,
-//!   which shows itself beside its predecessor.
+//! * while the log ends with the clean record (`says_clean`), nothing changes but one page, which a mount
+//!   finds beside its predecessor.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
@@ -29,7 +29,7 @@ const CHECKPOINTS: u64 = 8;
 /// Pages of a checkpoint written with each page of trims, so that trims alone never fill the log.
 const WITH_TRIMS: u32 = 2;
 
-/// What a layer keeps to write the index log.
+/// State for writing the index log.
 pub(crate) struct Journal {
     writer: Writer,
     trims: PendingTrims,
@@ -40,8 +40,7 @@ pub(crate) struct Journal {
     is_clean: bool,
     /// Whether the tables were made from the pages alone: the checkpoint that there is may be wrong.
     is_rebuilt: bool,
-    /// Whether no checkpoint says where pages are: one of the host is between two attempts to program it, or lies where it may
-    /// fade.
+    /// Whether checkpoints wait: a host page is between two attempts to program it, or may fade where it is.
     is_paused: bool,
     /// Pages of checkpoints owed, in parts of a data block.
     owed: u64,
@@ -93,7 +92,7 @@ impl Journal {
         size_of::<Self>() + self.surveys.memory() + self.trims.memory() + self.writer.memory()
     }
 
-    /// What the log said last before the mount stands there for good.
+    /// Makes the last record from before the mount durable.
     pub(crate) fn secure<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         if !self.writer.may_last_fade() || self.writer.secure(layer)? {
             return Ok(());
@@ -109,7 +108,7 @@ impl Journal {
         self.says_clean
     }
 
-    /// A mount knows what the areas of a block say.
+    /// Takes the entry of a block whose areas a mount has read.
     pub(crate) fn found(&mut self, block: BlockId, entry: BlockEntry, is_full: bool) {
         self.surveys.found(block, entry, is_full);
     }
@@ -248,8 +247,8 @@ impl Journal {
         Ok(())
     }
 
-    /// A block of data is about to be erased: older copies of trimmed pages must not come back by that,
-    /// and what a mount learned from pages must not be lost.
+    /// Called before a data block is erased: the erase must neither bring back older copies of trimmed
+    /// pages nor lose what a mount learned from pages.
     #[cold]
     pub(crate) fn before_erase<L: Journaled + ?Sized>(
         &mut self,
@@ -266,8 +265,9 @@ impl Journal {
         Ok(())
     }
 
-    /// The same of a block that is written back with these logical pages, which are nowhere else meanwhile. The
-    /// log says which of them hold data, and what a sync made last: the pages that carry it go.
+    /// Called before a block is erased and written back with these logical pages, which are nowhere else
+    /// meanwhile. The log records which of them hold data, and the watermark: the pages that carry it are
+    /// erased.
     #[cold]
     pub(crate) fn before_rewrite<L: Journaled + ?Sized>(
         &mut self,
@@ -335,7 +335,7 @@ impl Journal {
 
     fn record_watermark<L: Journaled + ?Sized>(&mut self, layer: &mut L) -> Result<(), FtlError> {
         if layer.durability().is_suppressed() {
-            // What was programmed before a failure is among what is known, and may not be durable yet.
+            // Programs from before a failure are in the known intervals and may not be durable yet.
             layer.chip_mut().sync()?;
         }
         self.writer.append(layer, Kind::InUse, |layer, page| {
@@ -372,7 +372,7 @@ impl Journal {
         self.keep_room(layer)
     }
 
-    /// What [`settle`](crate::Upkeep::settle) does.
+    /// See [`settle`](crate::Upkeep::settle).
     pub(crate) fn settle<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,
@@ -388,8 +388,8 @@ impl Journal {
         self.write_trims(layer)
     }
 
-    /// What [`unmount`](crate::Upkeep::unmount) does: a checkpoint of how things are now, all of it synced,
-    /// and then the record that nothing was changed after it.
+    /// See [`unmount`](crate::Upkeep::unmount): writes and syncs a checkpoint of the present state, then
+    /// the record that nothing changed after it.
     pub(crate) fn close<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,

@@ -7,14 +7,14 @@
 //! in twelve bits. Consequence. A watermark costs no page, and the page that carries it proves it by
 //! being there. A mount takes the greatest watermark of each epoch for known.
 
-/// Bits of a sequence number that are the number: what is above is the watermark.
+/// Bits of the number itself in a sequence number; the bits above are the watermark.
 const NUMBER_BITS: u32 = 52;
 /// Distances below two to the power of one more are exact, others rounded up to this power of steps a
 /// doubling.
 const STEPS_BITS: u32 = 7;
 
-/// After a crash sequence numbers go on from the next multiple of this, so that nothing that was not
-/// seen can be newer than what is written next. The numbers between two multiples are an *epoch*.
+/// After a crash sequence numbers continue from the next multiple of this, so that no page that the
+/// mount missed can be newer than the next write. The numbers between two multiples are an *epoch*.
 pub(crate) const EPOCH: u64 = 1 << 32;
 
 /// The number in the sequence number beside a page of data, without the watermark above it.
@@ -38,8 +38,8 @@ pub(crate) fn with_watermark(number: u64, durable: u64) -> u64 {
     if code >> (u64::BITS - NUMBER_BITS) != 0 { number } else { code << NUMBER_BITS | number }
 }
 
-/// The watermark that a page's sequence number carries, if any. It never lies in an earlier epoch than
-/// the number: one that seems to was rounded too far.
+/// The watermark that a page's sequence number carries, if any. It is never in an earlier epoch than
+/// the number: one that seems to be was rounded too far.
 pub(crate) fn watermark(sequence: u64) -> Option<u64> {
     let code = sequence >> NUMBER_BITS;
     let steps = 1_u64 << STEPS_BITS;

@@ -1,9 +1,8 @@
 //! Writing pages at the end of the index log, and with them the end of checkpoints.
 //!
-//! What always holds: `complete` is a checkpoint all of whose pages are on the chip for good, and the
-//! log keeps every block from its turn on. A checkpoint written to its end is complete only when the
-//! next block of the log begins: that proves that all its pages, and all data pages up to then, are on
-//! the chip.
+//! What always holds: all pages of the checkpoint `complete` are durable, and the log keeps every
+//! block from its turn on. A finished checkpoint is complete only when the next block of the log
+//! begins: that proves that all its pages, and all data pages up to then, are on the chip.
 
 use alloc::{vec, vec::Vec};
 
@@ -55,9 +54,9 @@ impl Progress {
     }
 }
 
-/// The page of the log that was written last before the mount. What it said is said again however often that fails.
+/// The last page of the log before the mount. Its content is written again, however often that fails.
 enum Last {
-    /// It lasts, or stands once more.
+    /// It is durable, or was written again.
     Lasts,
     MayFade,
     /// It was read, and is about to be written again.
@@ -95,18 +94,18 @@ impl Writer {
         self.last = Last::MayFade;
     }
 
-    /// Whether what it said has to be said once more.
+    /// Whether its content must be written again.
     pub(super) const fn may_last_fade(&self) -> bool {
         !matches!(self.last, Last::Lasts)
     }
 
-    /// What the page said that has faded stands in a checkpoint.
+    /// A checkpoint has the content of the faded page.
     pub(super) fn last_is_told(&mut self) {
         self.last = Last::Lasts;
     }
 
-    /// Writes the page once more that was written last before the mount, if it may fade. Nobody misses it where it is then.
-    /// False if it has faded: what it said has to be said anew.
+    /// Writes the last page from before the mount again, if it may fade; the first copy is no longer needed. False if
+    /// it has faded already: its content must be recorded by other means.
     #[cold]
     pub(super) fn secure<L: Journaled + ?Sized>(
         &mut self,
@@ -116,7 +115,7 @@ impl Writer {
         if let Last::MayFade = self.last {
             match self.log.last_page(&geometry) {
                 Some((at, false)) => self.last = self.look_at_last(layer, at)?,
-                // What it says of the checkpoint before it others rely on.
+                // Other pages rely on what it says about the previous checkpoint.
                 Some((_, true)) => {
                     self.begin_block(layer)?;
                     self.last = Last::Lasts;
@@ -154,9 +153,9 @@ impl Writer {
         let read = chip.read_oob(at).and_then(|oob| chip.read(at, &mut bytes).map(|()| oob));
         let last = match read {
             Ok(oob) => match oob.and_then(|oob| Kind::of(oob.note as u8)) {
-                // The record that the layer is in use takes the place of the one that all is written.
+                // The in-use record replaces the clean record.
                 Some(kind) if kind.is_whole() && kind != Kind::Clean => Last::Read(kind, bytes),
-                // A part of a checkpoint that is not gone on with.
+                // A part of an abandoned checkpoint.
                 _ => Last::Lasts,
             },
             Err(FlashError::Unreadable(_)) => Last::Faded,
@@ -212,8 +211,8 @@ impl Writer {
         }
     }
 
-    /// Begins a block of the log, which proves that all before is on the chip: a checkpoint that was
-    /// written to its end is complete, and what the log had before it is needed no more.
+    /// Begins a block of the log, which proves that everything before is on the chip: a finished
+    /// checkpoint is complete, and the log needs nothing from before it.
     pub(super) fn begin_block<L: Journaled + ?Sized>(
         &mut self,
         layer: &mut L,

@@ -1,13 +1,13 @@
-//! A bank: a small device of its own that cleans by itself.
+//! A bank: collects its own garbage.
 //!
 //! What always holds:
-//! * every block is free, open for one stream, closed, set aside or lent, condemned, or unusable, and the
-//!   free list and the open blocks are exactly the blocks of the first two kinds;
+//! * every block is free, open for one stream, closed, set aside or lent, condemned, or unusable; the
+//!   free list has exactly the free blocks, the open list the open ones;
 //! * a block's valid count is the number of unmarked pages mapped into it, except while its survivors
-//!   are being moved, and `live` is the sum of all;
-//! * exactly the closed blocks stand in the index of victims.
+//!   are being moved; `live` is the sum of the valid counts;
+//! * the victim index has exactly the closed blocks.
 //!
-//! The table of blocks is changed through the methods here alone.
+//! Only the methods here change the table of blocks.
 
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
@@ -89,7 +89,7 @@ impl Bank {
         }
     }
 
-    // What it is.
+    // State.
 
     /// The table of blocks.
     #[inline(always)]
@@ -124,7 +124,7 @@ impl Bank {
         &self.open
     }
 
-    /// What a placement may know of where a page's data are.
+    /// The place of a page's data, as a placement sees it.
     #[inline(always)]
     pub(super) fn place(&self, at: Ppn) -> Place {
         let block = self.shape.block_of(at);
@@ -198,7 +198,7 @@ impl Bank {
         self.victim.choices()
     }
 
-    // What the host's writes do.
+    // Host writes.
 
     /// The next page of a stream's open block.
     #[inline(always)]
@@ -213,7 +213,8 @@ impl Bank {
         if open.is_full() { None } else { Some(open.take()) }
     }
 
-    /// Up to `most` next pages of a stream's open block: the first, and how many there is room for.
+    /// Takes up to `most` next pages of a stream's open block. Returns the first and the number
+    /// taken.
     #[inline(always)]
     pub(super) fn take_run(&mut self, stream: usize, most: usize) -> (Target, u32) {
         self.open[stream].take_run(most)
@@ -226,7 +227,8 @@ impl Bank {
         }
     }
 
-    /// The bank for as long as nothing but host writes changes it; the shape is one that is at hand.
+    /// The bank during a run of host writes, which alone change it meanwhile. The caller passes its
+    /// shape.
     #[inline(always)]
     pub(super) fn writes(&mut self, shape: Shape) -> BankWrites<'_> {
         let Self { number, blocks, open, live, .. } = self;
@@ -274,7 +276,7 @@ impl Bank {
         }
     }
 
-    /// The same of pages in the order of their writing.
+    /// As `watch`, for pages in the order of their writes.
     #[inline(always)]
     pub(super) fn watch_all(&mut self, lpns: impl Iterator<Item = Lpn>) {
         if self.watches {
@@ -298,7 +300,7 @@ impl Bank {
         Some(block)
     }
 
-    /// A lent block is back, erased so many times by now.
+    /// Takes back a lent block with its present erase count.
     pub(super) fn take_back(&mut self, block: BlockId, erases: u32) {
         self.blocks.take_back(block, erases);
         self.free.push_back(block);
@@ -408,15 +410,14 @@ impl Bank {
         self.blocks.copied(open.block(), copied, youngest, now);
     }
 
-    /// The same of all streams.
+    /// As `count_copied`, for all streams.
     pub(super) fn count_all_copied(&mut self, victim: BlockId, now: u64) {
         for stream in 0..self.open.len() {
             self.count_copied(stream, victim, now);
         }
     }
 
-    /// The table learns how many pages of a block are still current, and how many of those are hot,
-    /// after some were moved.
+    /// Sets the valid and the hot pages of a block after some were moved.
     pub(super) fn recount(&mut self, block: BlockId, valid: u32, hot: u32, now: u64) {
         if let Some(before) = self.blocks.hot(block) {
             self.blocks.warm(block, hot as i32 - before as i32);
@@ -427,7 +428,7 @@ impl Bank {
         }
     }
 
-    /// So many pages of a victim were moved, of them so many hot ones; it is cleaned in steps.
+    /// Counts pages moved out of a victim that is cleaned in steps, and the hot ones among them.
     #[inline(always)]
     pub(super) fn moved_out(&mut self, victim: BlockId, pages: u32, hot: u32, now: u64) {
         if hot > 0 {
@@ -443,13 +444,13 @@ impl Bank {
         self.blocks.set_aside(block);
     }
 
-    /// A victim is to be cleaned in steps.
+    /// Takes a victim that will be cleaned in steps.
     pub(super) fn begin_emptying(&mut self, block: BlockId) {
         self.by_erases.left(block, self.blocks.block(block).erases);
         self.blocks.begin_emptying(block);
     }
 
-    /// A block whose cleaning failed is a candidate as before; the placement hears of it anew.
+    /// Makes a block whose cleaning failed a candidate again, and announces it to the placement.
     pub(super) fn reenter(&mut self, placement: &mut dyn Streams, block: BlockId) {
         let &Block { stream, state, erases, .. } = self.blocks.block(block);
         let entry = placement.closing(self.number, block, stream);
@@ -459,7 +460,7 @@ impl Bank {
         }
     }
 
-    /// A closed block is to be emptied and not to be written before.
+    /// Condemns a closed block: it takes no writes before it is emptied.
     pub(super) fn condemn(&mut self, block: BlockId) {
         self.by_erases.left(block, self.blocks.block(block).erases);
         self.blocks.condemn(block);
@@ -471,7 +472,7 @@ impl Bank {
         self.blocks.withdraw(block);
     }
 
-    /// A withdrawn block was erased. `erases` is what the chip counts, where that may be another number.
+    /// Frees a withdrawn block after its erase. `erases` is the chip's own count, if it may differ.
     pub(super) fn erased(&mut self, block: BlockId, erases: Option<u32>) {
         self.erases += 1;
         self.blocks.erased(block);
@@ -521,7 +522,7 @@ impl Bank {
         self.free.retain(|&block| is_blank(block));
     }
 
-    /// A block that is not on the free list holds data: so many valid pages, the newest of that time.
+    /// Enters a block with data: `valid` valid pages, the newest written at the given time.
     pub(super) fn recovered(
         &mut self,
         placement: &mut dyn Streams,
@@ -534,7 +535,7 @@ impl Bank {
         placement.opened(self.number, block, stream, newest);
     }
 
-    /// A recovered block is the open one of its stream, with so many pages programmed.
+    /// Makes a recovered block the open block of its stream, with `programmed` pages programmed.
     pub(super) fn resume(&mut self, block: BlockId, programmed: u32) {
         let stream = usize::from(self.blocks.block(block).stream);
         self.open[stream] = OpenBlock::of(&self.shape, block, programmed);

@@ -1,5 +1,5 @@
-//! A bank while the host writes one page after another: what these writes change of it is borrowed for all of them
-//! together, as it is of the [table of blocks](Writes).
+//! A bank during a run of host writes: the fields that these change, borrowed once for the run, as those of the
+//! [table of blocks](Writes) are.
 
 use thermocline_flash::{BlockId, Ppn};
 use thermocline_policy::{Writes, placement::Place};
@@ -7,7 +7,7 @@ use thermocline_policy::{Writes, placement::Place};
 use super::open_block::{OpenBlock, Target};
 use crate::shape::Shape;
 
-/// What host writes change of a [`Bank`](super::bank::Bank).
+/// The fields of a [`Bank`](super::bank::Bank) that host writes change.
 pub(super) struct BankWrites<'a> {
     pub(super) number: u32,
     pub(super) shape: Shape,
@@ -17,7 +17,7 @@ pub(super) struct BankWrites<'a> {
 }
 
 impl BankWrites<'_> {
-    /// What a placement may know of where a page's data are.
+    /// The place of a page's data, as a placement sees it.
     #[inline(always)]
     pub(super) fn place(&self, at: Ppn) -> Place {
         let block = self.shape.block_of(at);
@@ -26,8 +26,8 @@ impl BankWrites<'_> {
         Place { bank: self.number, block, stream, page: self.shape.page_of(at), next }
     }
 
-    /// Pages are about to be taken one by one. The table of blocks learns of them at the [end](Self::end), for a block
-    /// that is open is no candidate: only its last write and the number of its pages matter.
+    /// Begins a run of single pages. The table of blocks is updated only at the [end](Self::end): an open block is no
+    /// candidate, so only its last write and its number of pages matter.
     pub(super) fn begin(&mut self) {
         self.open.iter_mut().for_each(OpenBlock::all_counted);
     }
@@ -54,8 +54,8 @@ impl BankWrites<'_> {
         }
     }
 
-    /// Pages taken last from a stream's open block are being programmed with new data, the last of them at
-    /// `now`. Returns the block.
+    /// Counts the pages last taken from a stream's open block as host writes, the last at `now`. Returns
+    /// the block.
     #[inline(always)]
     pub(super) fn wrote(&mut self, stream: usize, pages: u32, now: u64) -> BlockId {
         let block = self.open[stream].block();

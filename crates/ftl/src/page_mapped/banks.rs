@@ -1,9 +1,9 @@
-//! All banks, and what they can hold together.
+//! All banks, and their capacity.
 //!
-//! What always holds: `most_live` of a bank is what its usable blocks hold beside the reserve and a
-//! block of garbage for each open one, and `capacity` is the sum over the banks without the latter.
-//! Garbage in open blocks cannot be cleaned: without a block of spare space for each of them it would
-//! eat the reserve, and survivors would find no room.
+//! What always holds: `most_live` of a bank is the pages of its usable blocks less the reserve and
+//! one block for each open one; `capacity` sums the banks without the latter deduction. Garbage in
+//! open blocks cannot be collected: without a spare block for each it would use up the reserve, and
+//! survivors would find no room.
 
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::{Index, IndexMut};
@@ -19,7 +19,7 @@ use thermocline_policy::{
 use super::{bank::Bank, config::Config, tables::Tables};
 use crate::{Counters, FtlError};
 
-/// What a bank can hold.
+/// The capacity of a bank.
 #[derive(Clone, Copy, Debug)]
 struct Limit {
     /// Blocks that can be used: neither bad, nor the layer's own, nor kept for data that cannot be read.
@@ -34,7 +34,7 @@ pub(super) struct Banks {
     limits: Vec<Limit>,
     /// Data pages in blocks that can be used, less the reserve.
     capacity: u32,
-    /// What the banks have to hold together, and how it is shared out.
+    /// The pages that all banks hold together, and how they are assigned.
     logical_pages: u32,
     assignment: BankAssignment,
     /// Blocks of each bank kept for survivors, and open at a time.
@@ -46,9 +46,8 @@ pub(super) struct Banks {
 }
 
 impl Banks {
-    /// The banks of an erased chip; `victim` builds the policy of each. With room for what a chip without
-    /// bad blocks would hold where `counts_bad` is false: a chip that lost more of them since it was
-    /// formatted can still be read.
+    /// The banks of an erased chip; `victim` builds the policy of each. Without `counts_bad`, bad blocks
+    /// count as usable, so that a chip that lost more of them since it was formatted can still be read.
     pub(super) fn new<C: Chip>(
         chip: &C,
         streams: u8,
@@ -117,7 +116,7 @@ impl Banks {
         self.banks.iter_mut()
     }
 
-    /// The bank a block lies in.
+    /// The bank of a block.
     #[inline(always)]
     pub(super) const fn bank_of(&self, block: BlockId) -> usize {
         // Most devices have one, and a division is slow.
@@ -154,7 +153,7 @@ impl Banks {
         (self.most_live(bank) / full).min(self.pages - 1)
     }
 
-    /// Whether a bank of a device full of data has so many blocks of spare space at least.
+    /// Whether a bank of a full device has at least `blocks` blocks of spare space.
     pub(super) fn has_spare_blocks(&self, bank: usize, blocks: u32) -> bool {
         let room = u64::from(self.limits[bank].usable) * u64::from(self.pages);
         room >= u64::from(self.most_live(bank)) + u64::from(blocks) * u64::from(self.pages)
@@ -185,14 +184,14 @@ impl Banks {
         self.limits[bank].usable
     }
 
-    /// A bank has more or fewer usable blocks than before: what it can hold follows.
+    /// Changes the number of usable blocks of a bank, and its capacity.
     pub(super) fn resize(&mut self, bank: usize, change: impl FnOnce(u32) -> u32) {
         self.limits[bank] = self.limit(change(self.limits[bank].usable));
         self.capacity = self.counted_capacity();
     }
 
-    /// Pages by which the limit of each bank exceeds its share of the logical pages, and that of all of
-    /// them the logical pages; negative where they cannot be held.
+    /// Pages by which each bank's limit exceeds its share of the logical pages, and the common limit
+    /// all logical pages; negative if they do not fit.
     fn spare_pages(&self) -> impl Iterator<Item = i64> {
         let share = |n| self.assignment.share(self.logical_pages, n, self.banks.len() as u32);
         let of_banks = (0..)
@@ -259,8 +258,8 @@ impl Banks {
                 return bank;
             }
             if !(0..self.banks.len()).any(|n| fits(n) && has_room(n)) {
-                // All must clean first. Where all are full of data, this write replaces a copy that
-                // one of them holds.
+                // Every bank must collect garbage first. If all are full of valid data, this write
+                // replaces a copy in one of them.
                 let old = tables.data(lpn);
                 let holds = || {
                     if old == Ppn::NONE { 0 } else { self.bank_of(tables.shape().block_of(old)) }
@@ -271,8 +270,8 @@ impl Banks {
         }
     }
 
-    /// The least of the banks that `may` be taken: by erases or by data, then the one that waited
-    /// longest, then the lowest number.
+    /// The least of the banks that `may` be taken: by erases or by data, then by the longest wait,
+    /// then by number.
     fn best(&self, hot: bool, may: impl Fn(usize) -> bool) -> Option<usize> {
         let least = |&n: &usize| {
             let bank = &self.banks[n];
@@ -281,7 +280,7 @@ impl Banks {
         (0..self.banks.len()).filter(|&n| may(n)).min_by_key(least)
     }
 
-    /// Where the newest data of a page lie.
+    /// The place of a page's newest data.
     #[inline(always)]
     pub(super) fn place(&self, tables: &Tables, lpn: Lpn) -> Option<Place> {
         let at = tables.data(lpn);

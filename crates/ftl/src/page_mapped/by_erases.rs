@@ -5,8 +5,8 @@ use alloc::collections::BTreeSet;
 use thermocline_flash::BlockId;
 use thermocline_policy::{BlockView, State};
 
-/// Closed blocks by erase count. Kept only once a block came near its end of life: until then
-/// nobody asks.
+/// Closed blocks by erase count. Kept only once a block is near its end of life; before, there are
+/// no queries.
 #[derive(Debug, Default)]
 pub(super) struct ByErases(Option<BTreeSet<(u32, BlockId)>>);
 

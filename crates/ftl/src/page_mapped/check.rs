@@ -1,4 +1,4 @@
-//! Everything counted again, and held against what the layer keeps.
+//! Recounts everything and compares it with the tables.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -13,7 +13,7 @@ use super::{
     parts::Parts,
 };
 
-/// What does not agree, if anything.
+/// The first disagreement, if any.
 pub(super) fn check<C: Chip>(parts: &Parts<C>, cleaner: &Cleaner) -> Result<(), String> {
     let blocks = parts.chip.geometry().blocks() as usize;
     let (mut valid, mut hot) = (vec![0_u32; blocks], vec![0_u32; blocks]);
@@ -81,7 +81,7 @@ fn check_bank<C: Chip>(
     if free != bank.free_blocks() {
         return Err(format!("{free} blocks are free, {} listed", bank.free_blocks()));
     }
-    // What was moved of a victim comes back when it is erased.
+    // The erase of a victim returns the pages of its moved survivors.
     let free = bank.free_pages() + u64::from(lent);
     if !parts.failures.any() && free < parts.banks.reserve_pages() {
         return Err(format!("{free} free pages, fewer than the reserve"));
@@ -100,7 +100,7 @@ fn check_partial(bank: &Bank, partial: Option<&Partial>) -> Result<(), String> {
     Ok(())
 }
 
-/// What is known of failures, against a look at all blocks of a bank.
+/// The failures on record, against all blocks of a bank.
 fn check_failures<C>(
     parts: &Parts<C>,
     bank: &Bank,

@@ -13,7 +13,7 @@ pub struct Config {
     pub logical_pages: u32,
     /// Which bank a page goes to.
     pub bank_assignment: BankAssignment,
-    /// What makes cleaning start.
+    /// The trigger of garbage collection.
     pub trigger: Trigger,
     /// The numbers of free blocks, in each bank, at which it starts and stops.
     pub watermarks: Watermarks,
@@ -27,7 +27,7 @@ pub struct Config {
     pub idle_free: u32,
     /// Pages written as read-only go to blocks of their own.
     pub read_only_separation: bool,
-    /// What moves for the sake of even wear.
+    /// Wear levelling.
     pub wear_leveling: WearLeveling,
 }
 
@@ -49,7 +49,7 @@ impl Config {
     }
 }
 
-/// What a chip is formatted as, beside its layer's configuration.
+/// How a chip is formatted, beside its layer's configuration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Format {
     /// A number that no other chip has.

@@ -1,4 +1,4 @@
-//! What every operation works on.
+//! The receiver of every operation.
 
 use super::{cleaner::Cleaner, pacing::Worst, parts::Parts};
 
@@ -6,7 +6,7 @@ use super::{cleaner::Cleaner, pacing::Worst, parts::Parts};
 pub struct PageMapped<C, P> {
     pub(super) parts: Parts<C, P>,
     pub(super) cleaner: Cleaner,
-    /// Whether something is to be done after a page write.
+    /// Whether a page write has work after it.
     pub(super) follows_up: bool,
     /// Whether victims are cleaned in steps.
     pub(super) is_paced: bool,

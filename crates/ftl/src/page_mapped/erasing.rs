@@ -1,4 +1,4 @@
-//! Erasing a block that holds nothing any more.
+//! Erasing a block without valid pages.
 //!
 //! No current page lies in a block that is erased. The placement and the journal are notified of each
 //! marked page that is dropped.

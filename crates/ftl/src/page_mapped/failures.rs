@@ -1,13 +1,13 @@
-//! What the chip's failures left to be done, and whether the layer still takes writes.
+//! Work left by the chip's failures, and whether the layer still takes writes.
 //!
 //! What always holds: a block is listed as condemned exactly while its state in the table of blocks is
-//! *condemned*; nothing is listed as long as nothing fails; `writable` is 0 exactly while the layer
-//! takes no writes.
+//! *condemned*; the lists are empty until something fails; `writable` is 0 exactly while the layer is
+//! read-only.
 //!
 //! *End of life.* A bank has to hold its share of the logical pages, the reserve, and a block of garbage
-//! for each open one (see `banks`). Once the blocks left are too few for that, or, as can happen where
-//! several programs fail at a time, nothing can be cleaned any more with the room that is left, the
-//! layer is read-only, for good. From the first failure on the host never takes the reserve.
+//! for each open one (see `banks`). The layer becomes read-only, permanently, when the blocks left are
+//! too few for that, or when the room left is too small to collect anything, as can happen after several
+//! failed programs at a time. From the first failure on the host never takes the reserve.
 
 use alloc::{collections::VecDeque, vec::Vec};
 
@@ -32,24 +32,24 @@ pub(super) enum Why {
     ProgramFailed,
     /// Reading it needs much correction.
     Ailing,
-    /// It was cleaned, and a page of it could not be read.
+    /// A survivor could not be read.
     HoldsUnreadable,
 }
 
 /// Whether the layer takes writes, and why not.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
-    /// Blocks that hold data and will not be written any more. Few, so that looking at all of them once
-    /// for each block that is opened costs little.
+    /// Blocks that hold data and take no more writes. They are few, so scanning them once for each
+    /// opened block costs little.
     condemned: Vec<Condemned>,
-    /// Blocks whose reads needed much correction, and how often they had been erased then.
+    /// Blocks whose reads needed much correction, with their erase counts at the time.
     ailing: VecDeque<(BlockId, u32)>,
     /// Retired blocks that are not marked bad on the chip yet.
     unmarked: Vec<BlockId>,
-    /// Whether anything failed since the layer was built: there may be less than the reserve, and the
-    /// host does not take what is left of it.
+    /// Whether anything failed since the layer was built: free blocks may be fewer than the reserve,
+    /// and the host does not take them.
     any: bool,
-    /// Whether a crash cost more than the reserve, and it was not made up for yet.
+    /// Whether a crash used up more than the reserve, which is not refilled yet.
     lacks_reserve: bool,
     /// Whether a write found no room for all the failures.
     exhausted: bool,
@@ -61,7 +61,7 @@ pub(super) struct Failures {
     is_over: bool,
     /// Whether programs went on failing on a read-only layer: nothing is moved any more.
     frozen: bool,
-    /// Logical pages below this number may be written: all of them, or none.
+    /// Logical pages below this number may be written: all pages, or none.
     writable: u32,
     logical_pages: u32,
 }
@@ -89,7 +89,7 @@ impl Failures {
         self.settle();
     }
 
-    /// Whether something is to be done before space is counted on.
+    /// Whether work is due before free space may be relied on.
     #[inline(always)]
     pub(super) const fn is_pending(&self) -> bool {
         !self.condemned.is_empty() || !self.unmarked.is_empty()
@@ -117,7 +117,7 @@ impl Failures {
 
     // Whether it takes writes.
 
-    /// Whether the banks can hold what the layer has promised decides whether it takes writes.
+    /// Takes writes only if the banks can hold all logical pages.
     pub(super) fn judge(&mut self, banks: &Banks) {
         self.is_over = !banks.can_hold_all() || self.exhausted || self.log_exhausted;
         self.settle();
@@ -174,14 +174,14 @@ impl Failures {
         self.is_over.then_some(EndOfLife::Blocks)
     }
 
-    // What is to be done.
+    // Pending work.
 
-    /// The condemned blocks; one that is condemned meanwhile comes last.
+    /// The condemned blocks, the newest last.
     pub(super) fn condemned(&self) -> &[Condemned] {
         &self.condemned
     }
 
-    /// A block is to be emptied and not to be written before.
+    /// Lists a block as condemned: it takes no writes before it is emptied.
     pub(super) fn condemn(&mut self, block: BlockId, why: Why) {
         self.condemned.push(Condemned { block, why, waits: false });
     }
@@ -211,7 +211,7 @@ impl Failures {
         self.ailing.remove(turn);
     }
 
-    /// A retired block is to be marked bad.
+    /// Lists a retired block to be marked bad.
     pub(super) fn retire(&mut self, block: BlockId) {
         self.unmarked.push(block);
     }

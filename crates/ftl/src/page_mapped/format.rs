@@ -22,8 +22,8 @@ use crate::journal::{
 };
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
-    /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
-    /// Whoever needs the result to last syncs the chip.
+    /// Erases all blocks that are neither blank nor bad, writes the summary, and mounts the empty
+    /// device. The caller syncs the chip if the result must last.
     ///
     /// # Errors
     /// [`MountError`].
@@ -50,7 +50,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// Erases what is not blank of a chip that is to be formatted, bad blocks left alone. The empty log.
+/// Erases all blocks that are neither blank nor bad, for a format. Returns the empty log.
 pub(crate) fn erase_all<C: Flash>(chip: &mut C, logical_pages: u32) -> Result<Log, MountError> {
     let geometry = *chip.geometry();
     fits(&geometry, logical_pages)?;

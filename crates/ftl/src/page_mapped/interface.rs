@@ -360,11 +360,10 @@ impl<C: Chip, P: Placement> DeadPages for PageMapped<C, P> {
         Ok(true)
     }
 
-    /// No page is programmed for a revival, so the reserve is what it was, and there are never more
-    /// current pages than logical ones, which is what a bank's share of the space is made for. Only where
-    /// banks are chosen dynamically may a bank hold more than that share, if it took other pages while
-    /// some of its own were marked. Another bank then holds as much less and takes the host's writes,
-    /// until the full one is within its share again.
+    /// A revival programs no page, so the reserve does not change, and current pages never exceed logical
+    /// pages, for which each bank's share of the space is sized. Only with dynamic bank assignment may a
+    /// bank exceed its share, if it took other pages while some of its own were marked. Another bank then
+    /// holds as much less and takes the host's writes until the full one is within its share again.
     fn revive(&mut self, lpn: Lpn, now: u64) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         let parts = &mut self.parts;

@@ -76,8 +76,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.parts.chip.into_inner()
     }
 
-    /// Bytes of the tables of pages and of what is kept for the index log; those of blocks and of
-    /// policies come on top.
+    /// Bytes of the tables of pages and of the journal, without the tables of blocks and of
+    /// policies.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.parts.tables.memory()
@@ -124,7 +124,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Reads a page, and sees whether what was read is that page. False if it holds no data.
+    /// Reads a page, and checks by its area that it is that page. False if it holds no data.
     pub(super) fn read_page(&mut self, lpn: Lpn, into: &mut [u8]) -> Result<bool, FtlError> {
         self.check_range(lpn)?;
         let Parts { chip, tables, counters, journal, .. } = &mut self.parts;
@@ -145,7 +145,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(true)
     }
 
-    /// How many pages from one on, at most `most`, lie side by side in one block; 1 for a page without data.
+    /// The number of pages from `first` on, at most `most`, that are adjacent in one block; 1 for a page
+    /// without data.
     pub(super) fn side_by_side(&self, first: Lpn, most: u32) -> u32 {
         let tables = &self.parts.tables;
         let place = |lpn: u32| match self.check_range(Lpn(lpn)) {
@@ -164,7 +165,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         (1..most).take_while(follows).last().map_or(1, |last| last + 1)
     }
 
-    /// Reads pages that lie side by side, and sees whether what was read are those pages.
+    /// Reads adjacent pages, and checks by their areas that they are those pages.
     pub(super) fn read_side_by_side(
         &mut self,
         first: Lpn,
@@ -222,7 +223,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.refuse(lpn, now)
     }
 
-    /// What some policies want done after each page write of the host.
+    /// The work of some policies after each host page write.
     fn follow_up(&mut self, lpn: Lpn, bank: usize, now: u64) -> Result<(), FtlError> {
         self.parts.banks[bank].watch(lpn);
         self.before_change(now)?;
@@ -244,8 +245,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Whether anything is to be done after a page write: for a policy, or because the next write is the
-    /// first after a clean mount.
+    /// Sets whether a page write has work after it: for a policy, or because the next write is the first
+    /// after a clean mount.
     pub(super) fn set_follow_up(&mut self) {
         self.follows_up = self.is_paced
             || self.parts.config.trigger == Trigger::Eager

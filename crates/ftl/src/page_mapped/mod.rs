@@ -1,19 +1,19 @@
-//! The page-mapped log: the Flash Memory Server of the CAT paper (§4) and of today's disks.
+//! The page-mapped log: the Flash Memory Server of the CAT paper (§4), and the layer of today's
+//! SSDs.
 //!
 //! Problem. A page cannot be programmed twice. Idea. A write goes to the next page of an open
 //! block and the translation table remembers where; the old copy becomes garbage. Consequence.
 //! Blocks fill with garbage, and when few are free one is *cleaned* (see `cleaner`).
 //!
-//! Each promise has a type that keeps it, and each type a file:
+//! Each invariant has one type that keeps it, and each type one file:
 //! * [`tables`]: the map, its reverse, the marks;
-//! * [`bank`], [`banks`]: the table of blocks, free lists, open blocks, victims; what a bank can hold;
-//! * [`failures`]: what the chip's failures left to be done, and whether the layer takes writes;
+//! * [`bank`], [`banks`]: the table of blocks, free lists, open blocks, victims; capacity;
+//! * [`failures`]: work left by the chip's failures, and whether the layer takes writes;
 //! * [`synced_free`]: which free blocks may be opened, where power may be lost;
 //! * [`cleaner`]: the victims being cleaned; [`steps`], [`partial`]: one that is cleaned in steps.
 //!
-//! [`parts`] puts them side by side, with the [journal](crate::journal) that a layer on a chip with data keeps, for the
-//! operations, which are functions over it. No file imports one
-//! that imports it; each line may use those further in:
+//! [`parts`] holds them together with the [journal](crate::journal) of a layer on a chip with data. The operations are
+//! functions over it. Imports have no cycles; each line may use those indented further:
 //!
 //! ```text
 //! interface, format, mount

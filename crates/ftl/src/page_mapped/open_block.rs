@@ -54,7 +54,7 @@ impl OpenBlock {
         }
     }
 
-    /// A block of which so many data pages are programmed.
+    /// A block with `programmed` data pages programmed.
     pub(super) const fn of(shape: &Shape, block: BlockId, programmed: u32) -> Self {
         Self {
             block,
@@ -111,7 +111,7 @@ impl OpenBlock {
         Some(self.take())
     }
 
-    /// Up to `most` next pages: the first, and how many there is room for.
+    /// Takes up to `most` next pages. Returns the first and the number taken.
     #[inline(always)]
     pub(super) fn take_run(&mut self, most: usize) -> (Target, u32) {
         let target = Target {

@@ -1,7 +1,7 @@
 //! A victim that is cleaned in steps.
 //!
-//! It is full, and in no index. What the host writes, trims or has marked in it meanwhile is not moved. Nothing on the
-//! chip tells it from another full block: after a loss of power it is one, with fewer survivors.
+//! It is full, and in no index. Pages that the host overwrites, trims or marks in it meanwhile are not moved. On the
+//! chip it is like any full block: after a loss of power it is one, with fewer survivors.
 
 use alloc::vec::Vec;
 
@@ -78,7 +78,7 @@ impl Partial {
         self.unpaid
     }
 
-    /// The next page to pay is the one after so many less one.
+    /// Sets the number of pages up to and including the next that pays.
     #[inline(always)]
     pub(super) fn set_unpaid(&mut self, pages: u32) {
         self.unpaid = pages.max(1);
@@ -122,13 +122,13 @@ impl Partial {
         self.streams.get(self.passed..).unwrap_or(&[])
     }
 
-    /// So many pages of the list are passed.
+    /// Advances in the list.
     #[inline(always)]
     pub(super) const fn pass(&mut self, pages: usize) {
         self.passed += pages;
     }
 
-    /// Leaves on the list what is still to be passed and is current.
+    /// Keeps the pages of the list that are not passed and are current.
     pub(super) fn retain(&mut self, is_current: impl Fn(Lpn) -> bool) {
         let mut kept = 0;
         for at in self.passed..self.listed.len() {
@@ -143,7 +143,7 @@ impl Partial {
         self.streams.truncate(kept);
     }
 
-    /// Lists the survivors anew. One that was not listed before goes to the victim's own stream.
+    /// Lists the survivors again. A newly listed one goes to the victim's own stream.
     pub(super) fn list_again(&mut self, survivors: impl Iterator<Item = Lpn>, own: u8) {
         let listed: Vec<Lpn> = survivors.collect();
         if self.to == To::Known {
@@ -160,7 +160,7 @@ impl Partial {
         self.gain.into()
     }
 
-    /// So many more survivors were moved.
+    /// Counts moved survivors.
     #[inline(always)]
     pub(super) const fn moved_more(&mut self, pages: u32) {
         self.moved += pages;

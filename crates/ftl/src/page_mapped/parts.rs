@@ -1,7 +1,7 @@
-//! What every operation works on: the chip, the policy, and the types that keep the promises.
+//! The state of the layer: the chip, the policy, and the types that keep the invariants.
 //!
-//! Each part keeps its own invariants behind its methods. What two of them promise together is here:
-//! a bank's valid counts follow the map.
+//! Each part keeps its own invariants behind its methods. The one invariant across two parts is kept
+//! here: a bank's valid counts follow the map.
 
 use alloc::boxed::Box;
 
@@ -31,7 +31,7 @@ pub(super) struct Parts<C, P: ?Sized = dyn Worded> {
     pub(super) counters: Counters,
     /// The page that was programmed last before the mount, where it may fade.
     pub(super) last: Option<LastPage>,
-    /// What survives beside the data pages; nothing in the simulator.
+    /// Writes the index log; `None` in the simulator.
     pub(super) journal: Option<Box<Journal>>,
     /// Blocks of each bank's free list whose erase a sync has followed.
     pub(super) synced_free: SyncedFree,
@@ -56,7 +56,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
         }
     }
 
-    /// The same, whatever the placement: for what is compiled once for all.
+    /// The parts without the type of the placement, for code that is compiled once.
     #[inline(always)]
     pub(super) fn any(&mut self) -> &mut Parts<C> {
         self
@@ -64,7 +64,7 @@ impl<C: Chip, P: Placement> Parts<C, P> {
 }
 
 impl<C: Chip, P: Worded + ?Sized> Parts<C, P> {
-    /// What is programmed beside the next page, which has that word.
+    /// The out-of-band area of the next page, whose word is given.
     #[inline(always)]
     pub(super) fn oob(&mut self, lpn: Lpn, word: u64, stream: u8, now: u64) -> Oob {
         let sequence = self.durability.next();
@@ -105,7 +105,7 @@ impl<C: Chip, P: Worded + ?Sized> Parts<C, P> {
         home.invalidate(block, now);
     }
 
-    /// The temperature of a page with data changed where it lies.
+    /// Changes the temperature of the block that holds the page.
     pub(super) fn warm(&mut self, lpn: Lpn, by: i32) {
         if let Some(at) = self.tables.current(lpn) {
             let block = self.tables.shape().block_of(at);
@@ -116,7 +116,7 @@ impl<C: Chip, P: Worded + ?Sized> Parts<C, P> {
 }
 
 impl<C: Chip> Parts<C> {
-    /// The journal, if there is one, takes what is about to happen or has happened. Meanwhile the parts have none.
+    /// Calls the journal, if there is one. Meanwhile the parts have none.
     #[inline(always)]
     pub(super) fn record<R: Default>(
         &mut self,

@@ -1,19 +1,18 @@
-//! What the chip fails at: programs, erases, reads of pages that are to be moved.
+//! Failures of the chip: of programs, erases, and reads of survivors.
 //!
-//! Problem. A program fails in the midst of a cleaning, while the block that it fails in holds pages
-//! that were written before. Idea. The tables follow a program only when it has succeeded, so whatever
-//! fails, the old copy is the current one until there is another. What is left to be done about the
-//! block can wait: it is closed and *condemned*, and emptied at the next quiet moment (see `scrub`).
-//! Consequence. Any error can be returned from anywhere, and failures during the handling of a failure
-//! need no thought of their own.
+//! Problem. A program fails during garbage collection, in a block that holds older pages. Idea. The
+//! tables follow a program only when it has succeeded, so after any failure the old copy is still the
+//! current one. The block can wait: it is closed and *condemned*, and emptied at the next quiet moment
+//! (see `scrub`). Consequence. Any error can be returned from anywhere, and a failure while another is
+//! handled is no special case.
 //!
 //! What becomes of a block:
-//! * A program failed in it: it is condemned; once empty it is retired, which means marked bad on the
-//!   chip, but only after a sync, for a mark may outlive a loss of power that the copies do not.
+//! * A program failed in it: it is condemned. Once empty it is retired, that is, marked bad on the
+//!   chip, but only after a sync: the mark may survive a loss of power that the copies do not.
 //! * Its erase failed: it was empty, and is retired at once.
-//! * A page of it was to be moved and could not be read. The page is lost, but nobody may ever read an
-//!   older copy or zeros in its place, not even after the next mount, so the page stays mapped and the
-//!   block is kept, neither cleaned nor erased, until the host has written or trimmed what is lost.
+//! * A survivor in it could not be read. The page is lost, but neither an older copy nor zeros may
+//!   ever be read in its place, not even after the next mount. So the page stays mapped, and the block
+//!   is neither cleaned nor erased until the host has written or trimmed the lost pages.
 
 use thermocline_flash::{BlockId, Chip, Flash, FlashError};
 
@@ -87,7 +86,7 @@ pub(super) fn not_erased<C: Chip>(
     }
 }
 
-/// The table learns how many pages of a block are still current, after some were moved.
+/// Sets the valid pages of a block after some were moved.
 #[cold]
 pub(super) fn recount<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, now: u64) {
     let (mut valid, mut hot) = (0, 0);
@@ -98,7 +97,7 @@ pub(super) fn recount<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, now:
     parts.banks[bank].recount(block, valid, hot, now);
 }
 
-/// A full block is to be emptied and not to be written before.
+/// Condemns a full block: it takes no writes before it is emptied.
 pub(super) fn condemn<C>(parts: &mut Parts<C>, bank: usize, block: BlockId, why: Why) {
     parts.banks[bank].condemn(block);
     parts.failures.condemn(block, why);
@@ -115,17 +114,16 @@ pub(super) fn keep<C>(parts: &mut Parts<C>, bank: usize, block: BlockId) {
     resize(parts, bank, |usable| usable - 1);
 }
 
-/// A bank has more or fewer blocks than before: what it can hold follows, and whether the layer
-/// still takes writes.
+/// Changes the number of blocks of a bank, its capacity, and whether the layer still takes writes.
 #[cold]
 pub(super) fn resize<C>(parts: &mut Parts<C>, bank: usize, change: impl FnOnce(u32) -> u32) {
     parts.banks.resize(bank, change);
     parts.failures.judge(&parts.banks);
 }
 
-/// Marks retired blocks bad on the chip. What was moved out of them is durable before the mark is.
+/// Marks retired blocks bad on the chip. The copies of their pages are durable before the mark is.
 ///
-/// For a mount the mark is as good as an erase, so the log has a record of trims before it.
+/// To a mount the mark equals an erase, so the log records trims before it.
 pub(super) fn mark_retired<C: Chip>(parts: &mut Parts<C>) -> Result<(), FtlError> {
     while let Some(block) = parts.failures.unmarked() {
         if !parts.chip.is_bad(block) {

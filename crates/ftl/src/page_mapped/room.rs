@@ -1,5 +1,5 @@
-//! Making room for what the host writes: when cleaning begins, when it ends, and what to do where it
-//! gives nothing.
+//! Room for host writes: when garbage collection starts, when it stops, and the fallback when it
+//! gains nothing.
 
 use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::{State, placement::Placement, trigger::Trigger};
@@ -190,8 +190,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// Closes the open block that has garbage and the least valid pages, if those find room elsewhere. After
-/// a crash what room there was may lie as garbage in open blocks.
+/// Closes the open block with garbage that has the fewest valid pages, if those find room elsewhere.
+/// After a crash the free room may be garbage in open blocks.
 fn close_for_its_garbage<C, P: Placement>(parts: &mut Parts<C, P>, bank: usize) -> bool {
     let home = &mut parts.banks[bank];
     let free = home.free_pages();

@@ -1,11 +1,11 @@
-//! Emptying blocks that must not, or should not, hold data any longer: those that are condemned (see
-//! `retire`), and those whose reads needed much correction, before it is too much (*scrubbing*).
+//! Empties condemned blocks (see `retire`), and blocks whose reads needed much correction, before
+//! they become unreadable (*scrubbing*).
 //!
-//! A block is emptied as if it were cleaned, but its pages stay in their stream, and the placement is
-//! not asked. That happens in the background ([`Upkeep::scrub`](crate::Upkeep::scrub), idle time), and
-//! under load whenever an open block is full: condemned blocks then, and one ailing block. Emptying takes
-//! room and gives none back if the block is not to be used again, so it waits until there is room for
-//! the survivors of the next victim, too.
+//! A block is emptied like a victim, but its pages stay in their stream, and the placement is not asked.
+//! This happens in the background ([`Upkeep::scrub`](crate::Upkeep::scrub), idle time), and under load
+//! whenever an open block is full: then the condemned blocks and one ailing block. Emptying a block that
+//! will not be used again takes room and returns none, so it waits until there is room for the survivors
+//! of the next victim too.
 
 use thermocline_flash::{BlockId, Chip, Condition, Flash};
 use thermocline_policy::{State, placement::Placement};
@@ -19,14 +19,14 @@ use super::{
 };
 use crate::FtlError;
 
-/// What came of an attempt to empty a block.
+/// The outcome of an attempt to empty a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Emptied {
     /// It went on.
     Yes,
-    /// There is nothing to be done, or not before the host writes what was lost.
+    /// Nothing to do, or not before the host writes the lost pages.
     Waits,
-    /// There is no room for its pages now.
+    /// No room for its pages now.
     NoRoom,
 }
 
@@ -74,7 +74,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             }
         }
         match without_room {
-            // What is cleaned is not to be written again.
+            // Collected blocks will not be written again.
             Some(_) if self.parts.failures.is_read_only() => Ok(false),
             Some(block) => {
                 let bank = self.parts.banks.bank_of(block);

@@ -1,10 +1,11 @@
-//! The page that power may have cut off, and that reads well, is written once more before anything else is changed.
+//! Writes the last page before a loss of power again, before any other change, even though it reads well.
 //!
-//! Problem. Cells that were not programmed in full may read well at the mount and fail later. The copy before such a page, which
-//! was flushed, is garbage by then, and its block erased. Idea. Only the page that was programmed last can be such a page. The
-//! mount keeps its data in memory, and they go to another page first. What the page held is never replaced by an older copy, for
-//! it may have been flushed. Consequence. A mount after a loss of power costs one program more and the memory of one page, on a
-//! chip whose pages [may fade](thermocline_flash::Flash::may_fade).
+//! Problem. Cells that were not fully programmed may read well at the mount and fail later. By then the copy before
+//! such a page, which was flushed, is garbage, and its block may be erased. Idea. Only the last page programmed can be
+//! such a page. The mount keeps its data in memory, and they are programmed elsewhere first. An older copy never
+//! replaces the page, since it may have been flushed itself. Consequence. On a chip whose pages [may
+//! fade](thermocline_flash::Flash::may_fade), a mount after a loss of power costs one program and the memory of one
+//! page.
 
 use thermocline_flash::Chip;
 use thermocline_policy::placement::Placement;

@@ -66,7 +66,7 @@ pub(super) enum Streams {
 
 /// Sorts survivors by the streams that they go to.
 pub(super) struct Sorter {
-    /// Whether the placement tells all streams at once.
+    /// Whether the placement assigns all streams in one call.
     at_once: bool,
     /// The stream of each survivor, in physical order.
     streams: Vec<u8>,
@@ -77,11 +77,11 @@ pub(super) struct Sorter {
     ends: Box<[usize; STREAMS]>,
 }
 
-/// As many streams as their numbers can tell apart: an index by one needs no check.
+/// One entry for each value of a stream number: indexing needs no check.
 const STREAMS: usize = 256;
 
 impl Sorter {
-    /// For survivors of blocks of so many pages.
+    /// For blocks of `pages` pages.
     pub(super) fn new(pages: u32) -> Self {
         let pages = pages as usize;
         Self {
@@ -93,7 +93,7 @@ impl Sorter {
         }
     }
 
-    /// Whether the placement told all streams at once, and those.
+    /// Whether the placement assigns all streams in one call.
     pub(super) const fn at_once(&self) -> bool {
         self.at_once
     }
@@ -107,7 +107,8 @@ impl Sorter {
         self.at_once = at_once;
     }
 
-    /// So many survivors are listed; their streams come first of those given, if they are known.
+    /// Takes the streams of `count` listed survivors from the start of `streams`, if they are
+    /// known.
     #[inline(always)]
     pub(super) fn assign_known(&mut self, streams: &[u8], count: usize) {
         self.streams.clear();
@@ -136,8 +137,8 @@ impl Sorter {
         }
     }
 
-    /// Assigns streams to survivors from number `done` on, as long as their open blocks have room. Returns how many, and
-    /// the stream of the one after them, which finds none.
+    /// Assigns streams to survivors from number `done` on while their open blocks have room. Returns their number, and
+    /// the stream of the first that finds none.
     #[inline(always)]
     fn assign<P: Placement>(
         &mut self,
@@ -385,8 +386,8 @@ fn ask_about<P: Placement>(placement: &mut P, lpn: Lpn, word: Option<&mut u64>, 
     stream
 }
 
-/// Moves survivors each to its stream: as many as find room in the open blocks, then the one that finds
-/// none, and so on. Adds how many were moved.
+/// Moves each survivor to its stream: as many as find room in the open blocks, then the one that finds
+/// none, and so on. Adds the number moved.
 #[inline(always)]
 fn move_to_each<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
@@ -419,7 +420,7 @@ fn move_to_each<C: Chip, P: Placement>(
     Ok(())
 }
 
-/// Moves survivors that were sorted, stream by stream. Adds how many were moved.
+/// Moves sorted survivors, stream by stream. Adds the number moved.
 #[inline(always)]
 fn move_sorted<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,
@@ -439,7 +440,7 @@ fn move_sorted<C: Chip, P: Placement>(
     Ok(())
 }
 
-/// Moves survivors to one stream. Adds how many were moved.
+/// Moves survivors to one stream. Adds the number moved.
 #[inline(always)]
 fn move_to_one<C: Chip, P: Placement>(
     parts: &mut Parts<C, P>,

@@ -1,9 +1,9 @@
-//! Even wearing near the end of life: the data of the least erased block move into the most erased
+//! Wear levelling near the end of life: the data of the least erased block move to the most erased
 //! one (CAT paper, §3.2: "we swap the segment with maximum erase times and the segment with minimum
 //! erase times").
 //!
-//! Data that have lain still in the least erased block will lie still in the worn one; the fresh
-//! block goes into circulation instead.
+//! Data that stayed in the least erased block are cold and will stay in the worn one; the fresh
+//! block becomes free.
 
 use alloc::vec::Vec;
 
@@ -120,8 +120,8 @@ fn move_data<C: Chip>(parts: &mut Parts<C>, Pair { bank, fresh, worn }: Pair, no
     Moved { pages: open.programmed(), left, failed: None }
 }
 
-/// A swap failed after some pages. What was moved stays there, unless a program failed: then it is
-/// condemned with them. True if the swap is over with.
+/// A swap failed after some pages. Moved pages stay in the target; if a program failed, it is
+/// condemned with them. True if the swap is over.
 #[cold]
 fn swap_failed<C: Chip>(
     parts: &mut Parts<C>,

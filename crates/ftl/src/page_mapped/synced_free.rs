@@ -1,8 +1,8 @@
-//! Free blocks whose erase a sync has followed: those that may be opened.
+//! Free blocks that may be opened: a sync has followed their erase.
 //!
-//! What always holds, where there is a journal: a free block is opened only while as many free blocks as the reserve has
-//! are ones whose erase a sync has followed. Should a loss of power undo such an erase, all that the block held is
-//! elsewhere, and lasts: it can be erased again without room for survivors.
+//! What always holds, where there is a journal: a free block is opened only while at least as many free blocks as the
+//! reserve were synced after their erase. If a loss of power undoes such an erase, all data of the block are durable
+//! elsewhere: it can be erased again without room for survivors.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use thermocline_flash::BlockId;
 use super::{bank::Bank, banks::Banks};
 use crate::journal::Journal;
 
-/// Erased blocks below which nobody waits for a sync ahead of time.
+/// Below this number of erased blocks no early sync is requested.
 const WORTH_A_SYNC: usize = 4;
 
 /// Blocks of each bank's free list, its first ones, whose erase a sync has followed.
@@ -25,7 +25,7 @@ impl SyncedFree {
         self.0.extend(banks.iter().map(|bank| bank.free_blocks()));
     }
 
-    /// A sync is over that was begun after so many programs.
+    /// A sync that began after `programs` programs is over.
     pub(super) fn synced(&mut self, banks: &Banks, journal: &Journal, programs: u64) {
         // Blocks become free in the order of their erases.
         let is_covered = |block: &BlockId| journal.least(*block) <= programs;
@@ -43,9 +43,9 @@ impl SyncedFree {
         })
     }
 
-    /// A free block of a bank is about to be opened. Returns whether a sync has to come before. Erases that no sync has
-    /// followed could all be undone by a loss of power, with the copies of what they erased, while the blocks opened since
-    /// are full: nothing could be cleaned then.
+    /// Whether a sync is needed before a free block of a bank is opened. A loss of power may undo all unsynced erases,
+    /// together with the copies of their pages, while the blocks opened since are full: then nothing could be
+    /// collected.
     pub(super) fn needs_sync(&self, banks: &Banks, bank: usize) -> bool {
         let synced = self.0.get(bank).copied().unwrap_or(0);
         synced <= banks.reserve() && banks[bank].free_blocks() > synced

@@ -1,17 +1,16 @@
 //! The tables of pages: the map, its reverse, and the marks of pages inferred to be garbage.
 //!
 //! What always holds:
-//! * the map leads from a logical page to its newest data, with a bit set if those are *marked*; the
-//!   reverse map leads from that physical page back to the logical one;
+//! * the map gives the physical page of a logical page's newest data, with a bit set if it is
+//!   *marked*; the reverse map gives the logical page of that physical page;
 //! * `mapped` pages have an unmarked entry, `marked` pages a marked one.
 //!
-//! *Marks* (FSAF, §4 of the thesis). Problem. An inference that a page is garbage may be wrong, and then
-//! the page is wanted back. Idea. A bit of the table entry says that the page is marked: the entry
-//! still leads to the data, but equals no physical page number, so a search for current data passes
-//! over it. Consequence. A mark takes no memory and a host write no look at it; cleaning and swaps
-//! leave a marked page behind without a test of their own. A marked page is garbage in every count. When its
-//! block is erased it is *dropped*: it holds no data from then on. Until then it is readable, and can
-//! become current again where it lies.
+//! *Marks* (FSAF, §4 of the thesis). Problem. An inference that a page is garbage may be wrong; then its
+//! data are needed again. Idea. A bit of the map entry marks the page: the entry still locates the data but
+//! equals no physical page number, so a search for current data skips it. Consequence. A mark takes no
+//! memory, a host write does not look at it, and garbage collection and swaps skip a marked page without a
+//! test for it. A marked page is garbage in every count. When its block is erased it is *dropped*: it holds
+//! no data from then on. Until then it is readable, and can become current again in place.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -46,7 +45,7 @@ pub(super) struct Tables {
     first_marked: u32,
     /// The logical page programmed into each data page, current or not.
     owner: Vec<Lpn>,
-    /// What the placement has kept of the page programmed into each data page.
+    /// The placement's word for each data page.
     words: Words,
     /// Logical pages that hold current data.
     mapped: u32,
@@ -69,8 +68,8 @@ impl Tables {
         }
     }
 
-    /// Fills tables in which nothing is mapped. Returns how many pages are mapped into each block, and the
-    /// logical pages that are said to be where another one is: they are lost.
+    /// Fills empty tables. Returns the mapped pages of each block, and the logical pages whose physical
+    /// page another one has: they are lost.
     pub(super) fn recovered(&mut self, mut map: Vec<Ppn>, blocks: usize) -> (Vec<u32>, Vec<Lpn>) {
         debug_assert!(self.mapped == 0 && map.len() == self.map.len());
         let mut valid = vec![0_u32; blocks];
@@ -157,7 +156,7 @@ impl Tables {
         self.entry(lpn) == LOST
     }
 
-    /// What there is of a page; nothing beyond the device.
+    /// The state of a page; `Nothing` beyond the device.
     pub(super) fn holds(&self, lpn: Lpn) -> Holds {
         holds(self.map.get(lpn.index()).copied().unwrap_or(Ppn::NONE))
     }
@@ -299,7 +298,7 @@ impl Tables {
         self.words.set_run(kept, to.slot, words);
     }
 
-    /// The newest data of pages are side by side from `to` on; all of them count as mapped already.
+    /// Maps pages to consecutive physical pages from `to` on; all are counted as mapped already.
     #[inline(always)]
     pub(super) fn point_run(&mut self, lpns: &[Lpn], to: Target) {
         debug_assert_eq!(self.shape.slot_of(to.at), to.slot, "a run goes to {:?}", to.at);
@@ -414,11 +413,11 @@ impl Tables {
     }
 }
 
-/// Copies to `lpns` the pages of a block, programmed from `first` on, whose current data lie in it, and to `words` what
-/// is kept of them, if that is asked for. Returns how many there are.
+/// Copies to `lpns` the logical pages whose current data are in a block, whose data pages begin at `first`, and to
+/// `words` their words, if wanted. Returns their number.
 ///
-/// No branch predictor wins on whether a page survived, so there is no branch on it. Each kind has a function of its own:
-/// the loop wants all the registers.
+/// Whether a page survived is unpredictable, so there is no branch on it. Each kind has its own function: the loop
+/// needs all registers.
 #[inline(never)]
 fn gather<const WORDS: bool, W: Copy + Into<u64>>(
     map: &[Ppn],
@@ -469,8 +468,8 @@ fn gather<const WORDS: bool, W: Copy + Into<u64>>(
     found
 }
 
-/// The tables while the host writes one page after another. What each write needs of them is at hand, where the
-/// compiler would read the fields of [`Tables`] again after each page that is stored.
+/// The tables during a run of host writes. Each write has its fields at hand; the compiler would reload those
+/// of [`Tables`] after every store.
 pub(super) struct Rows<'a> {
     map: &'a mut [Ppn],
     owner: &'a mut [Lpn],

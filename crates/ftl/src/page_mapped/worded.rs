@@ -1,5 +1,5 @@
-//! A placement as the layer calls it: the state of a page is the word that is kept of it. Code that is compiled once for
-//! all placements takes one as a trait object.
+//! A placement as the layer calls it: the state of a page is a word. Code that is compiled once for all placements
+//! takes a trait object.
 
 use thermocline_flash::Lpn;
 use thermocline_policy::placement::{Found, Kept, PageState, Placement, Streams};

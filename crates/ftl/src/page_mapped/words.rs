@@ -1,18 +1,17 @@
-//! The words that a placement has kept of pages: one beside each physical page, as a chip would keep it in the spare
-//! area.
+//! The placement's words: one for each physical page, as a chip would keep it in the out-of-band area.
 //!
-//! Problem. What is known of a page by its logical number is a cache line more for each page that is copied, and
-//! survivors are scattered over all of them. Idea. Like the reverse map the words are in physical order: those of a
-//! victim lie side by side, and so do those of the pages that are programmed one after another. Consequence. Only a
-//! page that the host writes has its word looked for elsewhere, at its old place, whose block is asked for as well.
+//! Problem. State indexed by logical page costs one more cache line for each copied page, since survivors are
+//! scattered. Idea. Like the reverse map, the words are in physical order: those of a victim are adjacent, and so
+//! are those of pages programmed in sequence. Consequence. Only a host write fetches a word from elsewhere: from
+//! the page's old place, whose block it needs as well.
 
 use alloc::{vec, vec::Vec};
 
 use thermocline_flash::prefetch;
 use thermocline_policy::placement::Kept;
 
-/// A word of each physical page, as wide as they are kept; those that grow in 32 bits as long as all of them fit. Where
-/// it is known when the layer is compiled how words are `kept`, no other way is looked at.
+/// A word for each physical page, in its kept width; growing words take 32 bits while all of them fit. If `kept` is
+/// known at compile time, the other widths cost no test.
 pub(super) enum Words {
     Nothing,
     Bytes(Vec<u8>),

@@ -1,8 +1,8 @@
-//! Pages that the host writes one after another: what is the same for all of them is asked once.
+//! Runs of host writes: decisions common to all pages are made once.
 //!
-//! Where the placement sends all that the host writes to one stream, the chip programs a run at once and
-//! the tables follow it; otherwise each page is written by itself. Only a write that finds no room cleans,
-//! and it ends the run.
+//! If the placement has one stream for host writes, the chip programs a run at once and the tables follow;
+//! otherwise each page is written by itself. Only a write that finds no room collects garbage, and it ends
+//! the run.
 
 use thermocline_flash::{Chip, Flash, FlashError, Lpn, Oob};
 use thermocline_policy::{
@@ -20,13 +20,13 @@ use crate::{AHEAD, AHEAD_MORE, FtlError, PageIo};
 
 /// Pages by number, and when each is written.
 pub(super) struct Run<F> {
-    /// How many are to be written.
+    /// Pages to write.
     pub(super) count: usize,
-    /// Those, and what is known of the pages that come after them.
+    /// The pages, and those after them as far as they are known.
     pub(super) page: F,
     /// When the first is written.
     pub(super) now: u64,
-    /// What each takes.
+    /// The duration of each.
     pub(super) step: u64,
 }
 
@@ -217,7 +217,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let Some((lpn, stream, now, failed)) = stopped else { return Ok(written) };
         let done = match failed {
             Some(failed) => self.write_elsewhere(lpn, stream, now, failed),
-            // By itself, with what it pays.
+            // A single write, with its copies.
             None if self.is_paced() => return Ok(written),
             None => {
                 self.parts.counters.host_writes += 1;

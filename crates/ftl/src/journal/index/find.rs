@@ -1,5 +1,5 @@
-//! Finding out what a chip was formatted as: from its summary, or from what is left of a chip on which
-//! no head of the index log can be read.
+//! How a chip was formatted: from its summary, or from its pages if no head of the index log can be
+//! read.
 
 use alloc::{vec, vec::Vec};
 
@@ -16,8 +16,8 @@ pub(crate) fn log_pages(geometry: Geometry, block: BlockId) -> impl Iterator<Ite
     (geometry.header_pages..geometry.pages_per_block).map(move |page| geometry.ppn(block, page))
 }
 
-/// Looks for the summary from the chip's last block backwards, for whoever does not know how many
-/// blocks the index log has. Nothing if the chip was not formatted.
+/// Looks for the summary from the chip's last block backwards, since the size of the index log is
+/// not known yet. `None` if the chip was not formatted.
 ///
 /// # Errors
 /// [`FlashError`], where the chip fails for another reason than an unreadable page.
@@ -47,7 +47,7 @@ pub fn find_summary<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Summary>, 
     Ok(None)
 }
 
-/// What a layer wrote on a chip, as found from its pages without a summary.
+/// What the pages of a chip show of its layer, without a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traces {
     /// Pages of data.
@@ -66,14 +66,14 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// How many logical pages the chip was formatted for, as far as can be told.
+    /// The number of logical pages that the chip was formatted for, as far as its pages show.
     #[must_use]
     pub fn logical_pages(&self) -> u32 {
         self.told_pages.max(self.least_pages)
     }
 }
 
-/// Looks at all areas of a chip for what a layer wrote, for whoever found no summary.
+/// Looks at all areas of a chip without a summary for what a layer wrote.
 ///
 /// # Errors
 /// [`FlashError`], where the chip fails for another reason than an unreadable page.
@@ -83,7 +83,7 @@ pub fn find_traces<C: Flash + ?Sized>(chip: &mut C) -> Result<Option<Traces>, Fl
     let mut payload = vec![0; geometry.page_size as usize];
     let mut traces = Traces { layer: PAGE_MAPPED, ..Traces::default() };
     for block in (0..geometry.blocks()).map(BlockId) {
-        // All that counts in a bad block lasts elsewhere; what is left may be of an earlier format.
+        // All data of a bad block that count are elsewhere; the rest may be of an earlier format.
         if chip.is_bad(block) {
             continue;
         }

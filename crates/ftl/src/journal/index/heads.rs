@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{Format, MountError};
 
-/// Blocks that heads take: one that can be written is enough.
+/// Blocks that heads take: one writable block is enough.
 #[must_use]
 pub const fn blocks_for_heads(blocks: u32) -> u32 {
     if blocks < 256 { 2 } else { 6 }
 }
 
-/// Erases the blocks of the log for good, so that nothing says any more what the chip was formatted as.
+/// Erases all blocks of the log durably, so that nothing shows how the chip was formatted.
 ///
 /// # Errors
 /// [`MountError`], where the chip fails for another reason than a bad block.
@@ -73,7 +73,7 @@ pub fn write_heads<C: Flash>(
     }
 }
 
-/// Does something to a block; one that fails is marked as bad, and that is false.
+/// Applies an operation to a block. If it fails, marks the block bad and returns false.
 fn retired<C: Flash>(
     chip: &mut C,
     block: BlockId,

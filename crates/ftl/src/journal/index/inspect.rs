@@ -19,7 +19,7 @@ pub struct Entry {
     pub turn: Option<u64>,
     /// When it was written, by the layer's clock; 0 where that is not known.
     pub time: u64,
-    /// What it says; none where it cannot be read.
+    /// The record; `None` if it cannot be read.
     pub record: Option<(Header, Record)>,
 }
 

@@ -1,17 +1,17 @@
-//! The format of the index log: what survives a loss of power beside the data pages themselves.
+//! The format of the index log, which survives a loss of power beside the data pages.
 //!
-//! Problem. The areas beside the pages say where the newest copy of each page is, but not which pages
-//! were trimmed since, and reading them all takes long. Idea. The last blocks of the chip hold a log
-//! (the papers' index segment) of facts, each of which is true for ever: "these pages held no data when
-//! so many pages had been programmed". Copies from before that are dead. Consequence. Facts need no
-//! order and no atomicity: a mount takes all it finds, and a page that was cut off is one fact less. A
-//! block of the log may be erased as soon as newer facts say as much, and the rule of the medium that an
-//! erase lasts only together with all that was done before it does the rest.
+//! Problem. The out-of-band areas show where the newest copy of each page is, but not which pages were
+//! trimmed since, and reading all of them takes long. Idea. The last blocks of the chip hold a log (the
+//! papers' index segment) of facts that never become false: "these pages held no data after the first n
+//! programs". Copies from before that are dead. Consequence. Facts need neither order nor atomicity: a
+//! mount takes all it finds, and a torn page is one fact less. A block of the log may be erased as soon
+//! as newer facts cover its own. The rule of the medium that an erase lasts only together with
+//! everything done before it ensures the rest.
 //!
-//! A *checkpoint* is such a set of newer facts (all absent pages), with the table of blocks and the map
-//! beside it, written in small steps while the host goes on. The map only makes mounting quick.
+//! A *checkpoint* is such a set of newer facts (all absent pages) with the table of blocks and the map,
+//! written in small steps between host writes. The map only makes the mount quick.
 //!
-//! This folder is the format, for reading and writing; the journal writes it, and `mount` reads it.
+//! This folder encodes and decodes the format; the journal writes it, and `mount` reads it.
 
 mod bytes;
 pub(crate) mod find;

@@ -23,10 +23,10 @@ pub(crate) const MOST_KNOWN: usize = 8;
 const MAGIC: u32 = u32::from_le_bytes(*b"TCIX");
 const NOTED: u16 = 1;
 const NUMBERED: u16 = 2;
-/// Where in the flags the place of a page among those of its block stands, and how many bits it has.
+/// The first flag bit of a page's place in its block, and the number of bits.
 const PLACE_AT: u32 = 4;
-/// No chip lives for so many programs, turns of the log, or checkpoints: who says so lies, and nothing is
-/// worked out from it.
+/// No chip lives for this many programs, turns of the log or checkpoints: a page that claims more is
+/// damaged, and is not used in arithmetic.
 pub(crate) const MOST_PROGRAMS: u64 = 1 << 51;
 pub(crate) const MOST_TURNS: u64 = 1 << 48;
 const MOST_CHECKPOINTS: u32 = 1 << 31;
@@ -34,7 +34,7 @@ const MOST_CHECKPOINTS: u32 = 1 << 31;
 pub(crate) const PLACES: u32 = 1 << (16 - PLACE_AT);
 const SAYS_KEPT: u32 = 1 << 31;
 
-/// What a page of the log holds.
+/// The kind of a page of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
@@ -44,7 +44,7 @@ pub enum Kind {
     Trims = 2,
     /// The logical pages of a range that hold no data, as runs.
     AbsentRuns = 3,
-    /// The same as a bit a page.
+    /// As `AbsentRuns`, with one bit a page.
     AbsentBits = 4,
     /// A part of the table of blocks.
     Blocks = 5,
@@ -63,18 +63,18 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether a page of it stands for itself, and says what is said nowhere else.
+    /// Whether a page of this kind is meaningful by itself and recorded nowhere else.
     pub(crate) const fn is_kept(self) -> bool {
         matches!(self, Self::Trims | Self::Erased | Self::Rewritten)
     }
 
-    /// Whether a page of it says something without others.
+    /// Whether a page of this kind is meaningful without others.
     pub(crate) const fn is_whole(self) -> bool {
         self.is_kept() || matches!(self, Self::Clean | Self::InUse)
     }
 
-    /// Whether each page of it takes a number as a page of data does, so that a mount misses one that is gone: what
-    /// it says no other page can tell.
+    /// Whether each page of this kind takes a sequence number as a data page does, so that a mount notices a
+    /// missing one: no other page has its content.
     pub(crate) const fn is_numbered(self) -> bool {
         matches!(self, Self::Trims)
     }
@@ -98,12 +98,12 @@ impl Kind {
     }
 }
 
-/// What stands before the body of a page of the log.
+/// The header of a page of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What the page holds.
     pub kind: Kind,
-    /// Programs of the layer when it was written: its facts were so then.
+    /// Programs of the layer when it was written: its facts held then.
     pub sequence: u64,
     /// Whether the last of those programs is this page itself.
     pub is_numbered: bool,
@@ -151,7 +151,7 @@ pub type Interval = (u64, u64);
 /// The beginning of a block of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What the chip was formatted as.
+    /// How the chip was formatted.
     pub summary: Summary,
     /// The newest complete checkpoint: the log begins where it does.
     pub complete: Complete,
@@ -164,7 +164,7 @@ pub struct Head {
     pub kept: Option<Vec<u8>>,
 }
 
-/// What is kept of a block.
+/// The table entry of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockEntry {
     /// Sequence number of its first readable page.
@@ -190,7 +190,7 @@ pub enum Record {
     Absent(Vec<(u32, u32)>),
     /// See [`Kind::Blocks`]: programs when the first page of the table was written, and the blocks.
     Blocks(u64, Vec<BlockEntry>),
-    /// See [`Kind::Map`]: where each logical page lies, and its note.
+    /// See [`Kind::Map`]: the place of each logical page, and its note.
     Map(Vec<(Ppn, u16)>),
     /// See [`Kind::Clean`], with the sequence numbers that are known.
     Clean(Complete, Vec<Interval>),
@@ -230,7 +230,7 @@ impl Page {
         }
     }
 
-    /// What was written before, to be written once more.
+    /// A page written before, written again unchanged.
     pub(crate) fn same(&mut self, bytes: &[u8]) {
         self.bytes.clear();
         self.bytes.extend(bytes);
@@ -302,7 +302,8 @@ impl Page {
         self.end();
     }
 
-    /// Trims, or what is absent, as runs; `header.count` says of how many pages a range is about.
+    /// Trimmed or absent pages, as runs; `header.count` is the number of pages that the range
+    /// covers.
     pub(crate) fn runs(&mut self, header: &Header, runs: &[(u32, u32)]) {
         self.begin(header, 0);
         self.u32(runs.len() as u32);

@@ -1,4 +1,4 @@
-//! How many pages and blocks the index log takes.
+//! Size of the index log, in pages and blocks.
 
 use thermocline_flash::Geometry;
 

@@ -1,4 +1,4 @@
-//! The summary: what a chip was formatted as.
+//! The summary: how a chip was formatted.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use thermocline_flash::Geometry;
 
 use super::bytes::Bytes;
 
-/// The version of the format that is written, and the only one that is read.
+/// The format version: the only one that is written or read.
 pub const VERSION: u16 = 2;
 
 /// The page-mapped layer, in [`Summary::layer`].
@@ -18,16 +18,16 @@ pub const IN_PLACE: u8 = 3;
 /// The map on the chip, page by page, there.
 pub const DEMAND_PAGED: u8 = 4;
 
-/// What stands in the stream byte beside a page of the map of the demand-paged layer.
+/// The stream byte of a map page of the demand-paged layer.
 pub const MAP_STREAM: u8 = 0x80;
 
-/// What stands in the stream byte beside a page of the log of that kind of layer; so its kind is known
-/// where no summary can be read.
+/// The stream byte of a page of the log of this kind of layer. It identifies the layer when no summary
+/// can be read.
 pub(crate) const fn stream_of(layer: u8) -> u8 {
     u8::MAX - (layer - PAGE_MAPPED)
 }
 
-/// What people call a kind of layer.
+/// The displayed name of a kind of layer.
 pub(crate) fn layer_name(kind: u8) -> &'static str {
     match kind {
         PAGE_MAPPED => "the page-mapped layer",
@@ -41,7 +41,7 @@ pub(crate) fn layer_name(kind: u8) -> &'static str {
 /// Bytes that a page of the index log needs at least.
 pub const LEAST_PAGE: u32 = 256;
 
-/// What a chip was formatted as. It stands at the beginning of every block of the index log.
+/// How a chip was formatted. Every block of the index log begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Version of the format.
@@ -93,8 +93,8 @@ impl Summary {
         }
     }
 
-    /// The first figure in which a chip differs from what was formatted: its name, the one formatted
-    /// and the chip's.
+    /// The first figure in which a chip differs from the formatted one: name, formatted value, value
+    /// of the chip.
     #[must_use]
     pub fn difference(&self, geometry: &Geometry) -> Option<(&'static str, u32, u32)> {
         [

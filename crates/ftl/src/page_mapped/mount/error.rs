@@ -34,9 +34,9 @@ pub enum MountError {
     },
     /// The chip has too few blocks for the index log.
     SystemBlocks {
-        /// How many it takes.
+        /// Blocks needed.
         needed: u32,
-        /// How many there are.
+        /// Blocks there are.
         there: u32,
     },
     /// Pages or blocks are too small for the index log.
@@ -48,7 +48,7 @@ pub enum MountError {
         /// Data pages of the chip.
         data_pages: u64,
     },
-    /// Pages that were flushed are not there, or cannot be read, and nobody knows whose they were.
+    /// Flushed pages are missing or unreadable, and their logical pages are unknown.
     Missing {
         /// Pages of data.
         pages: u64,

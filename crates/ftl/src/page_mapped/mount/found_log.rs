@@ -28,12 +28,12 @@ pub(crate) struct FoundLog {
     pub(crate) known: Vec<Interval>,
     /// Numbers of programs that failed.
     failed: Vec<Interval>,
-    /// What is missing before pages that can be read, and how each block ends.
+    /// Gaps before readable pages, and how each block ends.
     gaps: Vec<Gap>,
     rows: Vec<(u64, Row)>,
     /// The checkpoint that is the table as it is, if the log ends with a clean record.
     pub(crate) clean: Option<Complete>,
-    /// Whether the last page of the log is such a record, whatever came after it.
+    /// Whether the last page of the log is the clean record, whatever data pages follow it.
     pub(crate) says_clean: bool,
     /// The first sequence number since the last crash, if all is written.
     pub(crate) since: Option<u64>,
@@ -44,10 +44,10 @@ pub(crate) struct FoundLog {
     pub(crate) pages_read: u64,
     /// The turn from which on pages are needed.
     pub(super) from: u64,
-    /// Pages of the log that were lost, though what was written after them is proved to last: those of the
-    /// map apart, for which the areas of data can stand in.
+    /// Lost pages of the log although later ones are proved durable. Map pages do not count: the areas of
+    /// data pages replace them.
     pub(crate) missing: u64,
-    /// Pages that each turn has at least, as the next head says.
+    /// The least number of pages of each turn, by the next head.
     before: Vec<(u64, u32)>,
     /// The turn of the newest head, and which turns before it are kept; all where it does not say.
     newest_head: u64,
@@ -86,7 +86,7 @@ impl FoundLog {
             let head = found.read(chip, geometry.ppn(block, geometry.header_pages), None)?;
             let turn = match &head {
                 Some((_, Record::Head(head))) if head.summary.id != summary.id => None,
-                // A bad block may hold what was written before the chip was formatted.
+                // A bad block may hold pages from before the format.
                 None if chip.is_bad(block) => None,
                 // Its head was cut off: the turn did not begin.
                 None if !is_begun(chip, block)? => None,
@@ -165,8 +165,8 @@ impl FoundLog {
         durability::learn(&mut self.known, watermarks)
     }
 
-    /// Numbers of programs that failed: those that one record leaves out between its intervals. Only of one,
-    /// for another may have forgotten what lies before its first.
+    /// Takes the numbers of failed programs: those between two intervals of one record. Intervals of two
+    /// records are never compared, since a record may have forgotten what precedes its first.
     fn learn_failed(&mut self, known: &[Interval]) {
         let mut before: Option<Interval> = None;
         for &(from, to) in known {
@@ -183,8 +183,8 @@ impl FoundLog {
         }
     }
 
-    /// Whether the program of that number failed: what is on the chip of it does not count, for its
-    /// writer got the error, or wrote it again.
+    /// Whether the program of that number failed. Its page does not count: its writer got the error
+    /// or wrote it again.
     pub(crate) fn has_failed(&self, sequence: u64) -> bool {
         self.failed.iter().any(|&(from, to)| (from..=to).contains(&sequence))
     }
@@ -251,8 +251,8 @@ impl FoundLog {
         Ok(())
     }
 
-    /// Counts the pages of the log that are missing though they lasted: before the last block all did,
-    /// and in it what was written before a program that is known to have lasted.
+    /// Counts the missing pages of the log that were durable: all before the last block, and in it
+    /// those written before a program known to be durable.
     pub(crate) fn count_missing(&mut self) {
         let Some(newest) = self.blocks.last().map(|used| used.turn) else { return };
         let lasted = |gap: &&Gap| {
@@ -263,7 +263,7 @@ impl FoundLog {
         let within: u64 = self.gaps.iter().filter(lasted).map(|gap| u64::from(gap.pages)).sum();
         let there = |turn: u64| {
             let rows = self.rows.iter().filter(|row| row.0 == turn);
-            // One that failed may have a head of the same turn.
+            // A failed block may have a head of the same turn.
             rows.map(|(_, row)| row.there + row.maps).max()
         };
         let mut ends = 0;
@@ -285,8 +285,8 @@ impl FoundLog {
         self.missing = within + ends + absent;
     }
 
-    /// Whether the log needs a turn: one that the newest head leaves out may be gone, or half erased. Of those
-    /// behind that head nobody has said anything yet.
+    /// Whether the log needs a turn: a turn that the newest head leaves out may be gone or half erased. That
+    /// head says nothing about later turns.
     fn is_needed(&self, turn: u64) -> bool {
         let Some(kept) = &self.kept else { return turn >= self.from };
         let back = self.newest_head.wrapping_sub(turn).wrapping_sub(1);
@@ -300,8 +300,8 @@ impl FoundLog {
         self.gaps.iter().any(|gap| Some(gap.turn) == newest)
     }
 
-    /// The log, to be written on. A repair has so many blocks to write a checkpoint to, if need be the oldest
-    /// that hold what is known by now.
+    /// The log, ready for writing. A repair gets `wanted` blocks for its checkpoint, if need be the oldest,
+    /// whose content the mount has read by now.
     pub(crate) fn log<C: Flash>(&self, chip: &C, wanted: u32) -> Log {
         let turn = self.blocks.last().map_or(0, |used| used.turn);
         // The newest head identifies the log.
@@ -311,17 +311,18 @@ impl FoundLog {
         };
         let (mut used, stale): (Vec<Used>, Vec<Used>) =
             self.blocks.iter().copied().partition(is_needed);
-        // Those behind the newest head come last: the next head tells first that they are not kept.
+        // Turns behind the newest head come last: the next head must first record that they are not
+        // kept.
         let stale = stale.into_iter().map(|used| used.block);
         let free = self.others.iter().copied().chain(stale).filter(|&block| !chip.is_bad(block));
         let mut free: VecDeque<BlockId> = free.collect();
         let lacks = (wanted as usize).saturating_sub(free.len()).min(used.len().saturating_sub(1));
         let given = used.drain(..lacks).map(|used| used.block);
         free.extend(given.filter(|&block| !chip.is_bad(block)));
-        // What is bad is not written any more.
+        // Bad blocks are not written.
         let goes_on = used.last().is_some_and(|last| !chip.is_bad(last.block)) && !self.ends_torn();
         let written = self.rows.iter().rfind(|row| row.0 == turn).map_or(0, |(_, row)| {
-            // What was torn is not missed when the next block begins.
+            // A torn page does not count as missing when the next block begins.
             if self.ends_torn() { row.there } else { row.place }
         });
         let next = goes_on.then_some(self.next);
@@ -352,7 +353,7 @@ struct Gap {
 }
 
 impl Row {
-    /// The next page that can be read, and what is missing before it. A head says nothing that is not said
+    /// Takes the next readable page. Returns the gap before it. A head has nothing that is not recorded
     /// elsewhere.
     fn take(&mut self, turn: u64, header: &Header) -> Option<Gap> {
         let before = if self.there == 0 && header.place > 1 { 1 } else { self.place };
@@ -360,7 +361,7 @@ impl Row {
         let step = (header.place + PLACES - before % PLACES) % PLACES;
         let pages = step.saturating_sub(1);
         let maps = self.maps - core::mem::replace(&mut self.skipped, self.maps);
-        // A head that cannot be read is one of them all the same.
+        // An unreadable head counts as well.
         self.there += 1 + u32::from(self.there == 0 && header.place > 1);
         self.place = before + step;
         let pages = pages.saturating_sub(maps);
@@ -368,8 +369,8 @@ impl Row {
     }
 }
 
-/// Whether a page of the log that cannot be read is one of a map, as what stands beside it says. One of
-/// another turn lies in the place of nobody knows what.
+/// Whether an unreadable page of the log is a map page, by its area. An area of another turn says
+/// nothing about the page that should be there.
 fn is_map<C: Flash>(chip: &mut C, at: Ppn, turn: u64) -> Result<bool, FlashError> {
     match chip.read_oob(at) {
         Ok(oob) => Ok(oob.is_some_and(|o| {
@@ -392,7 +393,7 @@ fn is_begun<C: Flash>(chip: &mut C, block: BlockId) -> Result<bool, FlashError> 
     Ok(false)
 }
 
-/// The turn of a block: the same beside all its pages.
+/// The turn of a block, from the area of any page.
 fn turn_of<C: Flash>(chip: &mut C, block: BlockId) -> Result<Option<u64>, FlashError> {
     for at in log_pages(*chip.geometry(), block) {
         match chip.read_oob(at) {

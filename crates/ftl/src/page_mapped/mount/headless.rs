@@ -1,9 +1,9 @@
-//! The newest complete checkpoint of a log of which no head can be read.
+//! The newest complete checkpoint of a log without a readable head.
 //!
-//! Problem. Only heads and clean records say which checkpoint is complete. Without one everything in the log
+//! Problem. Only heads and clean records say which checkpoint is complete. Without one, every record in the log
 //! counts, so no block of it can be written, and a chip that was in use cannot be repaired. Idea. The pages of a
-//! checkpoint are numbered and say what they are about, so whether all are there can be seen; and as a block of
-//! the log begins only when all before it lasts, a checkpoint that ends before the newest block is complete.
+//! checkpoint are numbered and state what they cover, so a missing one shows. A block of the log begins only
+//! when everything before it is durable, so a checkpoint that ends before the newest block is complete.
 
 use thermocline_flash::{Flash, FlashError};
 
@@ -29,7 +29,7 @@ impl Walk {
         if header.checkpoint != self.is.checkpoint || header.number > self.is.pages {
             return false;
         }
-        // One that failed to be programmed may be there twice.
+        // A page whose program failed may be there twice.
         if header.number < self.is.pages {
             return true;
         }
@@ -47,7 +47,8 @@ impl Walk {
 }
 
 impl FoundLog {
-    /// Finds it. One that only lists absent pages is taken where there is none with a map.
+    /// Finds the newest complete checkpoint. One that only lists absent pages serves if none has a
+    /// map.
     pub(super) fn infer_complete<C: Flash>(&mut self, chip: &mut C) -> Result<(), FlashError> {
         let Some(newest) = self.blocks.last().map(|used| used.turn) else { return Ok(()) };
         let (logical, blocks) = (self.summary.logical_pages, self.geometry.data_blocks());

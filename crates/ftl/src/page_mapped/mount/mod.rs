@@ -1,17 +1,16 @@
-//! Coming back: the tables are made again from what the chip holds.
+//! The mount: rebuilds the tables from the chip.
 //!
-//! The newest copy of a page is the one with the greatest sequence number. A copy from before the log
-//! says that the page held no data is dead. What was programmed after the last moment that is proved to
-//! have been synced may have been cut off, so it is read before it is believed; where it cannot be read,
-//! the copy before it is the newest.
+//! The newest copy of a page has the greatest sequence number. A copy is dead if the log says that the
+//! page held no data at a later time. A page programmed after the last proved sync may be torn, so the
+//! mount reads it; if it is unreadable, the copy before it is the newest.
 //!
-//! Where the log ends with the record that all is written, the checkpoint is the table and nothing is
-//! read. Else the blocks that are as full as they were in the checkpoint need only one look each, for a
-//! block that was written again begins with a greater number than the checkpoint's. What the checkpoint
-//! says of pages in other blocks is forgotten, and those blocks are read, area by area.
+//! If the log ends with the clean record, the checkpoint is the table and no area is read. Otherwise a
+//! block that is as full as in the checkpoint needs one read, since a block written again begins with a
+//! greater number than the checkpoint's. The checkpoint's entries for pages in all other blocks are
+//! dropped, and those blocks are read area by area.
 //!
-//! Nothing is written. Pages that were cut off stay where they are, and blocks half erased are closed
-//! blocks without data, which cleaning takes when it needs them.
+//! A mount writes nothing. Torn pages stay where they are. Half-erased blocks are closed blocks
+//! without data, which garbage collection takes when it needs them.
 
 mod error;
 mod found_log;

@@ -48,8 +48,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Self::mount_as(chip, placement, victim, config, summary, how)
     }
 
-    /// Mounts a chip of which no head of the index log can be read, from its pages alone. The next
-    /// unmount writes heads again. Trims of which the log told in a part that is lost are forgotten.
+    /// Mounts a chip without a readable head of the index log, from its pages alone. The next
+    /// unmount writes heads again. Trims recorded in a lost part of the log are forgotten.
     ///
     /// # Errors
     /// [`MountError`].
@@ -100,7 +100,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// What a layer goes on with, besides its tables.
+/// The state that a layer continues with, besides its tables.
 pub(crate) struct GoingOn {
     pub(crate) durability: Durability,
     pub(crate) journal: Box<Journal>,
@@ -152,7 +152,7 @@ fn blocks_of_checkpoint<C: Flash>(summary: &Summary, chip: &C) -> u32 {
     pages.div_ceil(geometry.data_pages_per_block().saturating_sub(1).max(1)).saturating_add(2)
 }
 
-/// What a chip was formatted as.
+/// How a chip was formatted.
 pub(crate) fn summary_of<C: Flash>(chip: &mut C) -> Result<Summary, MountError> {
     if let Some(summary) = find_summary(chip)? {
         return Ok(summary);
@@ -163,7 +163,8 @@ pub(crate) fn summary_of<C: Flash>(chip: &mut C) -> Result<Summary, MountError> 
     })
 }
 
-/// Whether a chip of that shape was formatted as that, for so many logical pages of that layer.
+/// Checks that the summary agrees with the chip's geometry, the number of logical pages and the
+/// layer.
 pub(crate) fn check_summary(
     summary: &Summary,
     geometry: &Geometry,

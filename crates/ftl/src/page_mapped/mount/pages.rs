@@ -17,7 +17,7 @@ use crate::{
     shape::Shape,
 };
 
-/// What is known of each page and each block.
+/// The state of each page and each block, as far as the mount has found it.
 pub(crate) struct Pages {
     /// Where its newest copy is.
     pub(crate) map: Vec<Ppn>,
@@ -33,8 +33,7 @@ pub(crate) struct Pages {
     doubtful: Vec<Doubtful>,
     /// The greatest watermark that pages carry, of each epoch.
     watermarks: Vec<u64>,
-    /// Where the complete checkpoint says that each page was, and after how many programs each of its pages
-    /// said so.
+    /// Each page's place by the complete checkpoint, and the number of programs at each of its map pages.
     promised: Vec<Ppn>,
     promised_at: Vec<(u32, u32, u64)>,
     /// The complete checkpoint's table of blocks.
@@ -43,9 +42,9 @@ pub(crate) struct Pages {
     pub(crate) base: Option<u64>,
     /// Numbers above that were found, or of which the log says that they were erased.
     numbers: Vec<u64>,
-    /// Whether the log has no record of some of them.
+    /// Whether the log lacks some of them.
     pub(crate) unrecorded: bool,
-    /// The page of data that was programmed last, where nothing says that it lasts and the chip's pages may fade.
+    /// The last data page programmed, if it is not known to be durable and the chip's pages may fade.
     pub(crate) last: Option<LastPage>,
 }
 
@@ -97,7 +96,7 @@ impl Pages {
         recovery.missing_log = found.missing;
         recovery.missing = if is_whole { pages.missing(found) } else { 0 };
         if found.complete.has_map && pages.promises_less(found) {
-            // Nobody can tell whose they were.
+            // Their logical pages are unknown.
             recovery.missing += recovery.unreadable_pages + pages.stale_blocks();
         }
         pages.hold_promises(found, recovery);
@@ -127,7 +126,7 @@ impl Pages {
         }
     }
 
-    /// By the log's records of trims and absent pages; all blocks are to be read.
+    /// Starts from the log's records of trims and absent pages; all blocks will be read.
     fn by_facts<C: Flash>(chip: &mut C, found: &mut FoundLog) -> Result<Self, FlashError> {
         let mut pages = Self::new(found);
         found.for_each(chip, |found, _, header, record| {
@@ -138,7 +137,8 @@ impl Pages {
         Ok(pages)
     }
 
-    /// By the newest checkpoint and the log's other records; nothing if a page of it is lost.
+    /// Starts from the newest checkpoint and the log's other records; `None` if a page of the
+    /// checkpoint is lost.
     fn by_checkpoint<C: Flash>(
         chip: &mut C,
         found: &mut FoundLog,
@@ -180,7 +180,8 @@ impl Pages {
         }
     }
 
-    /// What the complete checkpoint says that there must be, and what the log says that need not.
+    /// Takes the pages that must exist by the complete checkpoint, and those that need not by later
+    /// records.
     fn take_promise(&mut self, found: &FoundLog, header: &Header, record: &Record) {
         let of_it = header.checkpoint == found.complete.checkpoint;
         if header.is_numbered {
@@ -251,8 +252,8 @@ impl Pages {
         next < found.summary.logical_pages
     }
 
-    /// Blocks that begin with other pages than those of the checkpoint's table, and not with newer ones. Blank
-    /// ones may have been erased, but who can tell?
+    /// Blocks whose first page is neither the one in the checkpoint's table nor newer. Blank blocks count
+    /// too: nothing proves that they were erased.
     fn stale_blocks(&self) -> u64 {
         let base = self.base.unwrap_or(0);
         let is_stale = |(before, now): &(&BlockEntry, &BlockEntry)| {
@@ -263,8 +264,8 @@ impl Pages {
         self.table.iter().zip(&self.blocks).filter(is_stale).count() as u64
     }
 
-    /// A page of which neither what the checkpoint promised nor anything newer was found is lost. An older
-    /// page may lie where the promised one should.
+    /// Marks a page lost if neither the copy in the checkpoint nor a newer one was found. An older page
+    /// may be in its place.
     fn hold_promises(&mut self, found: &FoundLog, recovery: &mut Recovery) {
         let mut parts = self.promised_at.iter().copied().peekable();
         let mut sequence = 0;
@@ -457,7 +458,7 @@ impl Pages {
                             self.numbers.push(oob.sequence);
                         }
                         if oob.sequence > found.sequence {
-                            // Beyond what the clean record knows.
+                            // Newer than the clean record.
                             found.sequence = oob.sequence;
                             found.is_not_clean();
                         }

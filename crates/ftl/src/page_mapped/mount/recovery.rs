@@ -1,4 +1,4 @@
-//! How to mount, and what a mount found.
+//! How to mount, and the findings of a mount.
 
 use alloc::vec::Vec;
 
@@ -10,13 +10,13 @@ pub enum Mount {
     /// By the newest checkpoint and what came after it.
     #[default]
     Quick,
-    /// By all pages: the map in a checkpoint only says which of them there must be.
+    /// From all pages: the map in a checkpoint only says which of them must exist.
     FromPages,
-    /// By all pages, and by what can be read of the log. What is missing is no reason to refuse.
+    /// From all pages and the readable part of the log. Missing pages are no reason to refuse.
     Repair,
 }
 
-/// What a mount found.
+/// The findings of a mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// The layer was unmounted before; power did not just fail.
@@ -40,10 +40,10 @@ pub struct Recovery {
     /// Logical pages that held data according to the checkpoint, and of which neither those nor newer ones
     /// were found, in ascending order. Reading them is an error.
     pub lost: Vec<Lpn>,
-    /// Pages that were flushed and not found, of which nobody knows whose they were. Only
-    /// [`Mount::Repair`] goes on then.
+    /// Flushed pages not found whose logical pages are unknown. Only [`Mount::Repair`] continues
+    /// then.
     pub missing: u64,
-    /// Pages of the log that were flushed and cannot be read; the same holds for them.
+    /// Flushed pages of the log that cannot be read. Only [`Mount::Repair`] continues then.
     pub missing_log: u64,
     /// Blocks of which every page was looked at.
     pub blocks_scanned: u32,

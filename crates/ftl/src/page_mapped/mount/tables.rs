@@ -1,4 +1,4 @@
-//! From what was found to the tables of the layer.
+//! Builds the tables of the layer from the findings.
 
 use alloc::{vec, vec::Vec};
 
