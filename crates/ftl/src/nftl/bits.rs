@@ -6,7 +6,7 @@ use alloc::{vec, vec::Vec};
 pub(super) struct Bits(Vec<u64>);
 
 impl Bits {
-    /// `len` bits, none of them set.
+    /// `len` clear bits.
     pub(super) fn new(len: usize) -> Self {
         Self(vec![0; len.div_ceil(64)])
     }

@@ -1,4 +1,4 @@
-//! Counting again what the tables say.
+//! Recounts the tables.
 
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -111,7 +111,7 @@ impl<C: Condition> Nftl<C> {
         Ok(())
     }
 
-    /// The index against a look at all pairs.
+    /// Compares the index with a scan of all pairs.
     fn check_index(&self) -> Result<(), String> {
         let all = || (0..).zip(&self.pairs).filter(|(_, pair)| pair.blocks() > 0);
         let dead = all().find(|(_, pair)| pair.live == 0).map(|(v, _)| v);

@@ -26,8 +26,8 @@ pub struct Config {
     pub start_percent: u32,
     /// Collection ends at this percentage (20), not less than the other, or when no pair is left.
     pub stop_percent: u32,
-    /// The most by which erase counts may differ before data are moved; nothing is moved for the
-    /// sake of wear if `None`.
+    /// The greatest difference of erase counts before data are moved; `None` for no static wear
+    /// levelling.
     pub wear_gap: Option<u32>,
     /// Which erased block is taken next.
     pub free_order: FreeOrder,

@@ -48,12 +48,12 @@ impl<C: Condition> Nftl<C> {
         self.release([old.primary, old.replacement])
     }
 
-    /// Copies live pages of a virtual block, of one of its blocks or of both, to an erased block, which is
-    /// returned; the map leads there then. Nothing is changed before all are there. What is left out the
-    /// log has before: a target that lasted proves that no page is missing in it.
+    /// Copies live pages of a virtual block, from one of its blocks or from both, to an erased block, maps
+    /// them there and returns it. The tables change only after all copies. The log records left-out pages
+    /// first: a durable target proves that none is missing in it.
     ///
-    /// A target that fails is abandoned: it is marked as bad before anything else is programmed. So is the
-    /// data of a page that cannot be read: it is lost, and a checkpoint says so before its block goes.
+    /// A target that fails is abandoned: it is marked bad before anything else is programmed. A page that
+    /// cannot be read is lost, and a checkpoint records that before its block is erased.
     pub(super) fn move_to_new(
         &mut self,
         v: u32,
@@ -115,8 +115,8 @@ impl<C: Condition> Nftl<C> {
         if self.is_read_only { Err(FtlError::ReadOnly) } else { Ok(()) }
     }
 
-    /// The page at `from` was to be moved and cannot be read: it is an error from now on, also after the
-    /// next mount.
+    /// The page at `from` cannot be read for a move: it is an error from now on, also after the next
+    /// mount.
     fn lose(&mut self, from: Ppn) -> Result<(), FtlError> {
         let v = self.owner[self.chip.geometry().block_of(from).index()];
         let first = v * self.pages;
@@ -143,8 +143,8 @@ impl<C: Condition> Nftl<C> {
         Ok(())
     }
 
-    /// Lists the offsets of live pages that are to be moved: of a virtual block, or of one of its
-    /// blocks only. Pages there that are known to be dead are left, and with them their data.
+    /// Lists the offsets of live pages to move: of a virtual block, or of one of its blocks. Pages
+    /// known to be dead are left behind and dropped.
     pub(super) fn list_survivors(&mut self, v: u32, from: Option<BlockId>) {
         self.list_survivors_and(v, from, None);
     }
@@ -171,8 +171,8 @@ impl<C: Condition> Nftl<C> {
         }
     }
 
-    /// Copies pages into an erased block. Where a page stands: at its own offset in a primary, unless the
-    /// chip demands order; else one behind the other. What stands beside each says how many follow.
+    /// Copies pages into an erased block: each at its own offset in a primary, unless the chip demands
+    /// order; else in sequence. The area of each gives the number that follow.
     fn copy_to(
         &mut self,
         target: BlockId,
@@ -237,7 +237,7 @@ impl<C: Condition> Nftl<C> {
         Err(FlashError::Unreadable(from))
     }
 
-    /// What stands beside the next page to be programmed.
+    /// The out-of-band area of the next page.
     #[inline]
     pub(super) fn oob(&mut self, lpn: Lpn, role: u8) -> Oob {
         Oob { lpn, stream: role, sequence: self.durability.next(), time: 0, note: 0 }

@@ -13,7 +13,7 @@ pub(super) struct FreeList {
     first: BlockId,
     last: BlockId,
     len: u32,
-    /// Whether what is erased goes to the front.
+    /// Whether erased blocks go to the front.
     is_stack: bool,
     /// The blocks by number, where the lowest is taken.
     lowest: Option<Lowest>,

@@ -1,19 +1,19 @@
-//! Which of the blocks of a virtual block hold its data after a mount, as the areas beside their pages say.
+//! Which blocks of a virtual block hold its data at a mount, by their out-of-band areas.
 //!
-//! A fold copies into a new block all that is live. Before its sources are erased the chip is synced, and
-//! the log records that all of it, and every trim before it, lasts. So of a target there are two kinds:
+//! A fold copies all live pages into a new block. Before its sources are erased the chip is synced, and
+//! the log records that the copies and every earlier trim are durable. So there are two kinds of targets:
 //!
-//! * the number of its last page is known to have lasted: everything older is garbage, and pages of it
-//!   that are missing are damage;
-//! * it is not: the sources are there and hold all that was flushed. The target is *given up*, and with it
-//!   all that was programmed into its virtual block later, of which nothing was flushed either.
+//! * the number of its last page is known to be durable: everything older is garbage, and a missing
+//!   page of it is damage;
+//! * it is not: the sources exist and hold everything flushed. The target is *given up*, with everything
+//!   programmed into its virtual block later, none of which was flushed.
 //!
-//! A move does the same for one of the two blocks. Each page of a target has the number of pages that
-//! follow it, so any of them tells where the target ends.
+//! A move is a fold of one of the two blocks. Each page of a target has the number of pages that
+//! follow it, so any page gives the end of the target.
 //!
-//! What was given up is erased newest first, and that is synced before anything is programmed: what a mount
-//! has shown stays as it is, wherever power fails again. Blocks are compared by their newest pages, for an
-//! erase that was half undone may have brought older ones back.
+//! Given-up blocks are erased newest first, and the erases are synced before anything is programmed: data
+//! that a mount has shown stay, wherever power fails again. Blocks are compared by their newest pages,
+//! since an erase that was half undone may have brought older ones back.
 
 use alloc::vec::Vec;
 
@@ -36,7 +36,7 @@ struct Copied {
     end: u64,
 }
 
-/// What the areas of a block say of it.
+/// The areas of a block, summed up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) block: BlockId,
@@ -51,18 +51,18 @@ pub(super) struct Seen {
     copied: Option<Copied>,
 }
 
-/// What becomes of the blocks of a chip.
+/// The blocks of a chip, sorted by use.
 #[derive(Default)]
 pub(super) struct Sorted {
     /// The blocks of virtual blocks.
     pub(super) kept: Vec<Seen>,
-    /// Those that hold nothing that counts, in the order in which they are to be erased.
+    /// Blocks without current data, in the order of their erases.
     pub(super) litter: Vec<BlockId>,
 }
 
 impl<C: Condition> Nftl<C> {
-    /// Reads the areas of a block; nothing if it is blank or nothing of it can be read. `programmed` is set
-    /// if it is not blank.
+    /// Reads the areas of a block; `None` if it is blank or unreadable. Sets `programmed` if it is not
+    /// blank.
     pub(super) fn survey_block(
         &mut self,
         found: &FoundLog,

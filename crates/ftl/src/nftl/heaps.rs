@@ -1,10 +1,9 @@
 //! Heaps over virtual blocks, many of them in one array of links.
 //!
-//! Cost-benefit asks for the pair that has waited longest among pairs of equally many live and dead
-//! pages. A pair that is written becomes the youngest of all; one whose pages the host frees keeps
-//! its time and comes to another heap in the midst of others. A list in order of time would be
-//! walked for its place; these are leftist heaps (Crane 1972), in which any operation takes a number
-//! of steps logarithmic in the pairs, and nothing is allocated.
+//! Cost-benefit needs the oldest of the pairs with the same numbers of live and dead pages. A
+//! written pair becomes the youngest; a pair whose pages the host frees keeps its time and moves
+//! into the middle of another heap. A list sorted by time would be scanned for its place; in these
+//! leftist heaps (Crane 1972) each operation takes logarithmic time, and nothing is allocated.
 
 use alloc::{vec, vec::Vec};
 

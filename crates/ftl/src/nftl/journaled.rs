@@ -1,4 +1,4 @@
-//! NFTL on a chip that keeps data: what its journal asks, and what is done before a change.
+//! NFTL on a chip that keeps data: the journal's interface, and the work before a change.
 
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Lpn, Ppn, Retrying};
 
@@ -20,8 +20,8 @@ impl<C: Condition> Nftl<C> {
         done
     }
 
-    /// Something is about to be changed. After a clean mount the log records that first, and what a crash or
-    /// a failure left behind is erased before anything is programmed.
+    /// Called before a change. After a clean mount the log records first that the store is in use, and
+    /// leftovers of a crash or a failure are erased before anything is programmed.
     #[cold]
     pub(super) fn attend(&mut self) -> Result<(), FtlError> {
         if self.is_read_only {
@@ -58,8 +58,7 @@ impl<C: Condition> Nftl<C> {
         if self.last.is_some() && !self.is_read_only { self.attend() } else { Ok(()) }
     }
 
-    /// The page that was programmed last may fade: its data are written once more. What is folded before that takes them from
-    /// memory as well.
+    /// The page programmed last may fade: writes its data again. A fold before that also takes them from memory.
     fn secure_last(&mut self) -> Result<(), FtlError> {
         let Some(last) = self.last.clone().filter(|_| !self.is_read_only) else { return Ok(()) };
         if self.map[last.lpn.index()] == last.at {
@@ -76,7 +75,7 @@ impl<C: Condition> Nftl<C> {
         self.with_journal(|journal, layer| journal.keep_pace(layer, now))
     }
 
-    /// Reads a page, and sees whether what was read is that page. False if it holds no data.
+    /// Reads a page, and checks by its area that it is that page. False if it holds no data.
     pub(super) fn read_from(
         &mut self,
         lpn: Lpn,

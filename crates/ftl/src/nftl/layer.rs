@@ -128,7 +128,7 @@ impl<C: Condition> Upkeep for Nftl<C> {
         self.durability.synced(last_program);
     }
 
-    /// What waits to be erased goes first, so that every block has one role.
+    /// Erases waiting blocks first, so that every block has one role.
     fn unmount(&mut self, now: u64) -> Result<(), FtlError> {
         self.attend_to_last()?;
         if !self.litter.is_empty() && !self.is_read_only {

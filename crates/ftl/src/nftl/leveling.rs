@@ -1,9 +1,9 @@
-//! Static wear levelling: data that lie still are moved so that their block wears like the others.
+//! Static wear levelling: cold data are moved so that their block wears like the others.
 //!
-//! After a request that erased, if the most and the least erased blocks lie further apart than the
-//! gap, the lowest of the least erased blocks in use gives its live pages to the most erased free
-//! block, in the same role, and is erased. One move for each request. Where only free blocks are
-//! that young nothing moves: they will be written soon.
+//! After a request that erased, if the erase counts differ by more than the gap, the lowest of the
+//! least erased blocks in use gives its live pages to the most erased free block, in the same role,
+//! and is erased: one move a request. If only free blocks have the least count nothing moves: they
+//! will be written soon.
 
 use thermocline_flash::{BlockId, Condition};
 

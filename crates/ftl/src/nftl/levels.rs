@@ -2,7 +2,7 @@
 
 use super::config::Config;
 
-/// From how many free blocks on what happens.
+/// Thresholds of free blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Levels {
     /// With fewer free blocks the host takes none: one is the next fold's. On a chip that keeps data another is there for a

@@ -1,4 +1,4 @@
-//! What the out-of-band area of a page tells.
+//! Reads the out-of-band area of a page.
 
 use thermocline_flash::{Flash, FlashError, Oob, Ppn};
 

@@ -9,17 +9,17 @@
 //!
 //! What always holds, after every call:
 //! * `map[lpn]` is the physical page of the newest data of `lpn`, in one of its virtual block's two
-//!   blocks. A real device of this kind finds it by reading out-of-band areas; here it is kept, and
-//!   folds are charged the reading;
+//!   blocks. A real device finds it by reading out-of-band areas; here it is kept in memory, and
+//!   folds are charged those reads;
 //! * a virtual block's live count is the number of its pages that are mapped and not marked dead;
 //! * every block is free, a primary, a replacement, waiting to be erased, or unusable;
 //! * unless blocks wore out, one block is free, so that a pair can be folded; and while fewer than
-//!   two are, there is a pair. Hence a device takes two virtual blocks fewer than it has blocks.
+//!   two are free, there is a pair. So a device has at most two virtual blocks fewer than blocks.
 //!
-//! Chips that demand page order inside a block: a write goes to the primary only where its offset is
-//! the next page, all else counts as an overwrite. A primary is then taken only when it is first
-//! programmed, so a virtual block may have a replacement alone; and a fold leaves no gaps: what
-//! stands in a folded primary stands in the order of offsets, not at its own.
+//! On chips that demand page order inside a block, a write goes to the primary only if its offset is
+//! the next page; any other counts as an overwrite. A primary is then taken when it is first
+//! programmed, so a virtual block may have a replacement alone. A fold leaves no gaps: the pages of
+//! a folded primary are in the order of their offsets, not at them.
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
@@ -81,26 +81,26 @@ pub struct Nftl<C> {
     wear: Option<Wear>,
     levels: Levels,
     counters: Counters,
-    /// Whether the chip failed in a way that there is no remedy for here: a program, or the read of a
-    /// page that was to be copied. What is half done is not looked at any more; every page can be read.
+    /// Whether the chip failed without remedy here: a program, or the read of a page to copy.
+    /// Unfinished work is dropped; every page can be read.
     is_read_only: bool,
     /// The numbers of programs.
     durability: Durability,
-    /// What is written to the index log, where the chip keeps data.
+    /// Writes the index log, where the chip keeps data.
     journal: Option<Box<Journal>>,
-    /// Blocks that hold nothing any more and are to be erased, in that order.
+    /// Blocks without data that wait for their erase, in order.
     litter: Vec<BlockId>,
-    /// Blocks that a program failed in: they are marked as bad, not erased.
+    /// Blocks in which a program failed: they are marked bad, not erased.
     failing: Vec<BlockId>,
     /// The page that was programmed last before the mount, where it may fade.
     last: Option<LastPage>,
-    /// Whether something is to be looked at before the next write: see `attend`.
+    /// Whether the next write has something to do first: see `attend`.
     needs_attention: bool,
-    /// Whether pages were copied that nothing says to last, out of blocks that are to be erased.
+    /// Whether waiting blocks are the sources of copies that are not proved durable.
     unproved: bool,
-    /// Whether targets that were given up are among those that are to be erased.
+    /// Whether given-up targets are among the waiting blocks.
     gave_up: bool,
-    /// Whether blocks of nothing but garbage were erased since the last sync.
+    /// Whether blocks of pure garbage were erased since the last sync.
     dropped_since_sync: bool,
     /// No block is left for the index log.
     log_is_exhausted: bool,
@@ -247,7 +247,7 @@ impl<C: Condition> Nftl<C> {
         self.pages.min(self.config.logical_pages - v * self.pages)
     }
 
-    /// Changes what is known of a virtual block, and the index and the count of dead pages with it.
+    /// Changes a virtual block, and with it the index and the count of dead pages.
     #[inline]
     fn change(&mut self, v: u32, by: impl FnOnce(&mut Pair)) {
         let pair = &mut self.pairs[v as usize];

@@ -1,10 +1,10 @@
 //! Formatting and mounting: NFTL in the [format](crate::index) of the page-mapped layer.
 //!
-//! The pages, their areas and the index log are as there, so what is lost, rolled back or missing is found
-//! out by the same code. In an area `stream` has the block's role and how the page came there, and `note`
-//! how many pages of its fold or move follow ([`roles`](super::roles)). What is NFTL's own is which blocks
-//! are a virtual block's: that is worked out from the areas (see `generations`). After a clean end the
-//! checkpoint is believed and one area of each block is read; else all areas are, twice.
+//! Pages, areas and the index log are as there, so the same code finds lost, rolled-back and missing
+//! pages. In an area `stream` has the block's role and the origin of the page, and `note` the number of
+//! pages of its fold or move that follow ([`roles`](super::roles)). Only the assignment of blocks to
+//! virtual blocks is NFTL's own: it follows from the areas (see `generations`). After a clean unmount the
+//! mount takes the checkpoint and reads one area of each block; otherwise it reads all areas twice.
 
 use alloc::{vec, vec::Vec};
 
@@ -31,8 +31,8 @@ use crate::{
 };
 
 impl<C: Condition> Nftl<C> {
-    /// Erases what is not blank, bad blocks left alone, writes the summary, and mounts the empty device.
-    /// Whoever needs the result to last syncs the chip.
+    /// Erases all blocks that are neither blank nor bad, writes the summary, and mounts the empty
+    /// device. The caller syncs the chip if the result must last.
     ///
     /// # Errors
     /// [`MountError`].
@@ -58,8 +58,8 @@ impl<C: Condition> Nftl<C> {
         Self::mount_as(chip, config, summary, how)
     }
 
-    /// Mounts a chip of which no head of the index log can be read, from its pages alone. The next
-    /// unmount writes heads again. Trims of which the log told in a part that is lost are forgotten.
+    /// Mounts a chip without a readable head of the index log, from its pages alone. The next
+    /// unmount writes heads again. Trims recorded in a lost part of the log are forgotten.
     ///
     /// # Errors
     /// [`MountError`].
@@ -94,7 +94,7 @@ impl<C: Condition> Nftl<C> {
             {
                 return layer.made_of(found, pages, sorted, summary, recovery, how);
             }
-            // Something was written after the end, or blocks contradict each other.
+            // Something was written after the clean record, or blocks contradict each other.
             (found, recovery) = (FoundLog::find(&mut layer.chip, &summary)?, Recovery::default());
         }
         let how = if how == Mount::Quick { Mount::FromPages } else { how };
@@ -107,8 +107,8 @@ impl<C: Condition> Nftl<C> {
         layer.made_of(found, pages, sorted, summary, recovery, how)
     }
 
-    /// What blocks are after a clean end, by the checkpoint's table and one area each. Nothing if two are
-    /// one.
+    /// Sorts blocks after a clean unmount, by the checkpoint's table and one area each. `None` if a
+    /// block shows no role, or two show the same.
     fn sort_by_table(
         &mut self,
         found: &FoundLog,
@@ -132,7 +132,7 @@ impl<C: Condition> Nftl<C> {
         Ok(Some(sorted))
     }
 
-    /// What blocks are, by all areas; and whether pages carried watermarks that the log does not have.
+    /// Sorts blocks by all areas. Also returns whether pages carried watermarks that the log lacks.
     fn sort_by_areas(&mut self, found: &mut FoundLog) -> Result<(Sorted, bool), FlashError> {
         let (mut sorted, mut all) = (Sorted::default(), Vec::new());
         let mut watermarks = Vec::new();
@@ -158,7 +158,7 @@ impl<C: Condition> Nftl<C> {
         Ok((sorted, learned))
     }
 
-    /// The layer that all of it makes.
+    /// Builds the layer from what was found.
     fn made_of(
         mut self,
         found: FoundLog,

@@ -1,13 +1,13 @@
-//! Virtual blocks and the index by which the best of them to fold is found.
+//! Virtual blocks, and the index that finds the best one to fold.
 //!
 //! A *pair* is a virtual block with both a primary and a replacement block: folding it gains a
-//! block. One block alone gains nothing. A virtual block of which nothing is live is *wholly dead*:
-//! its blocks are erased without a fold, ahead of any pair.
+//! block. One block alone gains nothing. A virtual block without live pages is *wholly dead*: its
+//! blocks are erased without a fold, before any pair is folded.
 //!
-//! Greedy wants the most dead pages, the lowest number among equals: a set that knows its lowest for
-//! each number of dead pages. Cost-benefit (age · (1 − u) / 2u, where u = live / used and hence
-//! (1 − u) / 2u = dead / 2 live) depends on live and dead pages and on the age: among pairs alike in
-//! the first two the oldest is best, so only the first of each [heap](super::heaps) is looked at.
+//! Greedy takes the most dead pages, the lowest number among equals: a set for each number of dead
+//! pages, which knows its lowest member. Cost-benefit (age · (1 − u) / 2u, where u = live / used, so
+//! (1 − u) / 2u = dead / 2 live) depends on live and dead pages and on the age: among pairs with the
+//! same counts the oldest is best, so only the first of each [heap](super::heaps) is compared.
 
 use alloc::{vec, vec::Vec};
 
@@ -16,7 +16,7 @@ use thermocline_policy::Lowest;
 
 use super::{config::Choice, heaps::Heaps};
 
-/// A virtual block: the blocks that hold its pages, and how many of those are what.
+/// A virtual block: the blocks that hold its pages, and its counts of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     /// When the host wrote it last.
@@ -82,9 +82,9 @@ pub(super) struct Index {
     by_dead: Vec<Lowest>,
     /// The numbers of dead pages that pairs have, counted from the most there can be.
     most_dead: Lowest,
-    /// Wholly dead ones: all of them, or those of one block where the others stand apart.
+    /// Wholly dead virtual blocks: all, or those of one block if pairs are kept apart.
     wholly_dead: Lowest,
-    /// Those of both blocks, where collections take them only.
+    /// Wholly dead pairs, if only collections take them.
     dead_pairs: Option<Lowest>,
     /// Pairs by live and dead pages, where cost-benefit chooses.
     by_age: Option<Heaps>,
@@ -93,7 +93,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// `pairs_apart`: wholly dead pairs are told from wholly dead blocks.
+    /// `pairs_apart`: wholly dead pairs are kept apart from wholly dead single blocks.
     pub(super) fn new(virtual_blocks: u32, pages: u32, choice: Choice, pairs_apart: bool) -> Self {
         let (numbers, most) = (virtual_blocks as usize, 2 * pages);
         let kinds = pages as usize * (most as usize + 1);
@@ -107,7 +107,7 @@ impl Index {
         }
     }
 
-    /// A virtual block is not what it was.
+    /// Updates the index after a change of a virtual block.
     #[inline]
     pub(super) fn changed(&mut self, v: u32, before: &Pair, after: &Pair) {
         let (was, is) = (before.standing(), after.standing());
@@ -163,7 +163,7 @@ impl Index {
         }
     }
 
-    /// The lowest of them with both blocks, where those stand apart.
+    /// The lowest wholly dead pair, if pairs are kept apart.
     pub(super) fn dead_pair(&self) -> Option<u32> {
         self.dead_pairs.as_ref()?.lowest()
     }
@@ -176,7 +176,7 @@ impl Index {
         }
     }
 
-    /// The pair with most dead pages, the lowest among equals, and how many those are.
+    /// The pair with most dead pages, the lowest among equals, and the number of its dead pages.
     pub(super) fn most_dead(&self) -> Option<(u32, u32)> {
         let dead = self.most - self.most_dead.lowest()?;
         Some((self.by_dead[dead as usize].lowest()?, dead))
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// What is best by a look at all, in fractions of integers.
+    /// The best by a scan of all pairs, in exact fractions.
     fn naive(pairs: &[Pair], choice: Choice, now: u64) -> Option<u32> {
         let score = |p: &Pair| match choice {
             Choice::Greedy => (u128::from(p.dead()), 1),

@@ -1,29 +1,29 @@
-//! Building the tables again from the chip alone, after whatever end the last run had.
+//! Rebuilds the tables from the chip alone, however the last run ended.
 //!
-//! What stands beside a page is its logical page, a sequence number that only rises, and its role
-//! (see `roles`). Of two copies of a page the greater number is the newer.
+//! The area of a page has its logical page, a sequence number that only rises, and its role (see
+//! `roles`). Of two copies of a page the greater number is the newer.
 //!
-//! What may be left half done, and what becomes of it:
+//! What may be unfinished, and how it is resolved:
 //!
-//! * *A host write.* Its page is torn, or there; it is then the newest. A block that holds torn pages
-//!   is not programmed any more: it counts as full until it is folded. A block of which no page can
-//!   be read, and some are torn, holds nothing and is erased.
-//! * *A fold or a move.* The target's pages are marked as put there by one, and the last of them as the
-//!   last. Sources are erased only after that one. So a target without a last page is *incomplete*:
-//!   all of it stands in the sources too, and it is erased. A target with one *replaces* its sources,
-//!   those blocks of its virtual block that are older (of a move: and in the same role), and what is
-//!   left of them is erased, torn or not. A page that the host was writing when it was merged into the
-//!   fold is old in the first case and new in the second.
-//! * *An erase.* Of sources: as above. Of blocks that hold no live page: what is left of them comes
-//!   back as superseded, dead or trimmed pages.
+//! * *A host write.* Its page is torn, or complete and then the newest. A block with torn pages takes
+//!   no more programs: it counts as full until it is folded. A block with torn pages and no readable
+//!   one holds nothing and is erased.
+//! * *A fold or a move.* The target's pages are marked as its copies, and the last one as the last.
+//!   Sources are erased only after that one. So a target without a last page is *incomplete*: the
+//!   sources still have all its pages, and it is erased. A target with a last page *replaces* its
+//!   sources, the older blocks of its virtual block (of a move: in the same role), whose remains are
+//!   erased, torn or not. A host page merged into the fold while it was written is old in the first
+//!   case and new in the second.
+//! * *An erase.* Of sources: as above. Of blocks without a live page: the remaining pages come back
+//!   as superseded, dead or trimmed.
 //! * *Recovery.* It writes nothing and erases only what it would erase again.
 //!
-//! A target whose last page cannot be read although nothing older is there is not incomplete: its
-//! sources would be there. It was being erased itself, or the chip lost the page; it is kept.
+//! A target with an unreadable last page and no older block is not incomplete, since its sources
+//! would exist. Its own erase was interrupted, or the chip lost the page; it is kept.
 //!
-//! What is lost with the power: news of dead data and trims of pages that still stood on the chip. A
-//! trimmed page, or one that was dropped as dead, may come back with any of its earlier contents
-//! until it is written again. Ages begin anew.
+//! A loss of power loses dead marks and trims of pages that are still on the chip. A trimmed page,
+//! or one dropped as dead, may come back with any of its earlier contents until it is written again.
+//! Ages restart.
 
 use alloc::{vec, vec::Vec};
 use core::fmt;
@@ -74,7 +74,7 @@ impl From<FtlError> for RecoverError {
     }
 }
 
-/// What the out-of-band areas of a block say of it.
+/// The out-of-band areas of a block, summed up.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     block: BlockId,
@@ -101,10 +101,10 @@ impl Found {
 }
 
 impl<C: Condition> Nftl<C> {
-    /// A layer over a chip that one of its kind, with as many logical pages, has written, however
-    /// that one ended. Every page whose write had returned is there with its newest content; a page
-    /// whose write was cut off has its old or its new content. Trims and marks of dead pages may be
-    /// forgotten: such a page may come back with any of its earlier contents.
+    /// A layer over a chip that a layer of the same kind and size has written, however that one
+    /// ended. Every page whose write returned has its newest content; a page whose write was cut
+    /// off has its old or its new content. Trims and marks of dead pages may be forgotten: such a
+    /// page may come back with any of its earlier contents.
     ///
     /// Reads the out-of-band areas of all pages, and those of pages in use twice.
     ///
@@ -228,8 +228,8 @@ impl<C: Condition> Nftl<C> {
         }
     }
 
-    /// Maps the pages of a block that are newer than those known so far, and says how many pages of
-    /// it cannot be programmed any more.
+    /// Maps the pages of a block that are newer than those known so far. Returns the number of its
+    /// pages that cannot be programmed any more.
     fn read_in(&mut self, it: &Found, newest: &mut [u64]) -> Result<u32, RecoverError> {
         let keeps_places = !it.is_replacement && !self.in_order;
         let first = it.virtual_block * self.pages;
@@ -268,7 +268,7 @@ impl<C: Condition> Nftl<C> {
     }
 }
 
-/// What kind of block was found.
+/// The kind of a block.
 enum Survey {
     Blank,
     Unreadable,

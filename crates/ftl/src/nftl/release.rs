@@ -1,11 +1,12 @@
-//! Blocks that hold nothing any more: they are erased, or marked as bad where they failed.
+//! Blocks without data: they are erased, or marked bad if they failed.
 //!
 //! What always holds, on a chip that keeps data:
 //! * the index log has recorded every trim before a block is erased, and the numbers of its pages, where the
 //!   checkpoint does not account for them;
-//! * before the sources of a fold or a move are erased their copies last, and the log says so;
-//! * a block that could not be erased for want of the system below waits, and nothing is programmed before
-//!   it is gone: a target that was abandoned never outlives the numbers it was to have.
+//! * before the sources of a fold or a move are erased their copies are durable, and the log has
+//!   recorded that;
+//! * if the system below fails an erase, the block waits, and nothing is programmed before it is erased:
+//!   an abandoned target never outlives the sequence numbers meant for it.
 
 use thermocline_flash::{BlockId, Condition, Flash, FlashError};
 
@@ -13,7 +14,7 @@ use super::{Nftl, RESERVE, heaps::NOBODY};
 use crate::FtlError;
 
 impl<C: Condition> Nftl<C> {
-    /// Erases blocks that are in nobody's use any more, one after another.
+    /// Erases unused blocks, one after another.
     pub(super) fn release(&mut self, blocks: [BlockId; 2]) -> Result<(), FtlError> {
         for block in blocks {
             if block != BlockId::NONE {
@@ -42,8 +43,8 @@ impl<C: Condition> Nftl<C> {
         Ok(())
     }
 
-    /// What was given up is gone for good: else it could be there again beside what is programmed next into
-    /// the blocks that it was copied from.
+    /// Makes the erases of given-up targets durable. Otherwise a target could reappear beside later
+    /// programs in its source blocks.
     #[cold]
     fn sync(&mut self) -> Result<(), FtlError> {
         self.needs_attention = true;
@@ -53,8 +54,8 @@ impl<C: Condition> Nftl<C> {
         Ok(())
     }
 
-    /// What was copied lasts, and the log says so, before the blocks that it came from are erased: a target
-    /// of which that is not known has its sources beside it.
+    /// Makes copies durable, and records that in the log, before their source blocks are erased: a target
+    /// not known to be durable has its sources beside it.
     fn prove(&mut self) -> Result<(), FtlError> {
         let proved = self.with_journal(|journal, layer| journal.record_sync(layer));
         self.needs_attention |= proved.is_err();
@@ -97,7 +98,7 @@ impl<C: Condition> Nftl<C> {
     #[cold]
     fn retire(&mut self, block: BlockId, erases: u32) -> Result<(), FtlError> {
         if !self.chip.is_bad(block) {
-            // What was copied out of it must last before the mark does.
+            // The copies must be durable before the mark.
             self.chip.sync()?;
             self.chip.mark_bad(block)?;
         }

@@ -1,5 +1,5 @@
-//! What the layer notes down beside a page, in the stream byte of its out-of-band area: the block's
-//! role, and how the page came there. [`recover`](super::recover) lives on it.
+//! The stream byte of a page's out-of-band area: the block's role and the origin of the page, which
+//! [`recover`](super::recover) reads.
 
 /// The block is a primary: pages at their own offsets.
 pub(super) const PRIMARY: u8 = 0;
@@ -11,5 +11,5 @@ pub(super) const FOLDED: u8 = 2;
 pub(super) const MOVED: u8 = 4;
 /// The page is the last one of its fold or move: the block is complete.
 pub(super) const LAST: u8 = 8;
-/// All of it: nothing greater is ever noted.
+/// All bits: no greater value is ever written.
 pub(super) const ALL: u8 = REPLACEMENT | FOLDED | MOVED | LAST;

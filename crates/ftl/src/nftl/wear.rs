@@ -1,4 +1,4 @@
-//! The erase counts that static wear levelling goes by.
+//! Erase counts for static wear levelling.
 //!
 //! What always holds: every usable block is counted, and the least erased block in use and the most
 //! erased free one are known.
@@ -53,13 +53,12 @@ impl Least {
     }
 }
 
-/// Erase counts of all blocks that can be used, by what levelling asks of them.
+/// Erase counts of all usable blocks, indexed for levelling.
 #[derive(Clone, Debug)]
 pub(super) struct Wear {
-    /// The most by which erase counts may differ.
+    /// The greatest allowed difference of erase counts.
     gap: u32,
-    /// How many blocks were erased how often, in order. Few numbers differ: that is what levelling
-    /// is for.
+    /// A sorted histogram of erase counts. Levelling keeps the number of distinct counts small.
     counts: Vec<(u32, u32)>,
     least_erased_in_use: Least,
     most_erased_free: Least,
@@ -129,7 +128,8 @@ impl Wear {
         (in_use == least).then_some((block, worn))
     }
 
-    /// What is known, against the erase counts of `usable` blocks: those in use and the free ones.
+    /// Compares the tables with the erase counts of `usable` blocks: those in use and the free
+    /// ones.
     pub(super) fn check(
         &self,
         used: impl Iterator<Item = (u32, BlockId)> + Clone,

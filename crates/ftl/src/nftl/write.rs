@@ -6,8 +6,9 @@ use super::{Nftl, heaps::NOBODY, roles};
 use crate::FtlError;
 
 impl<C: Condition> Nftl<C> {
-    /// Writes a page (spec §2.3): into the primary if its place there is free, else behind what the
-    /// replacement holds; a full replacement is folded and the page goes into the new primary.
+    /// Writes a page (spec §2.3): into the primary if its place there is free, else to the next
+    /// page of the replacement; a full replacement is folded, and the page goes into the new
+    /// primary.
     #[inline]
     pub(super) fn put(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         self.check_range(lpn)?;
@@ -153,7 +154,8 @@ impl<C: Condition> Nftl<C> {
     fn take_for_host(&mut self, v: u32) -> Result<BlockId, FtlError> {
         self.keep_pace()?;
         if self.dropped_since_sync && self.journal.is_some() {
-            // Else the erase of an older block in the same role could be undone, and not this one's.
+            // Otherwise a loss of power could undo the erase of an older block in the same role, but
+            // not this one's.
             self.chip.sync()?;
             self.durability.synced(self.durability.programs());
         }

@@ -1,9 +1,9 @@
-//! Cleaning: pick a victim, move its survivors, erase it; one block at a time (CAT paper, §2), or a
-//! few at once where their survivors are to be sorted together (LFS).
+//! Garbage collection: choose a victim, move its survivors, erase it; one block at a time (CAT
+//! paper, §2), or a batch whose survivors are sorted together (LFS).
 //!
-//! What always holds between two operations: every block of the batch is withdrawn, holds no current
-//! page, and is to be erased. There are such blocks only where the system below the chip failed. A
-//! [victim that is cleaned in steps](Partial) holds data and is none of them.
+//! What always holds between two operations: every block left in the batch is withdrawn, holds no
+//! current page, and waits for its erase. Blocks are left only if the system below the chip failed.
+//! A [victim that is cleaned in steps](Partial) holds data and is not in the batch.
 
 use alloc::vec::Vec;
 
@@ -36,7 +36,7 @@ pub(super) struct Cleaner {
 }
 
 impl Cleaner {
-    /// For blocks of so many pages, and so many banks in which victims are cleaned in steps.
+    /// For blocks of `pages` pages, and `paced` banks that clean victims in steps.
     pub(super) fn new(pages: u32, paced: usize) -> Self {
         Self {
             partial: (0..paced).map(|_| Partial::none(pages)).collect(),
@@ -64,7 +64,7 @@ impl Cleaner {
         self.partial.get(bank).map_or(1, Partial::unpaid)
     }
 
-    /// Cleans one block, or a batch, or what is left of a victim; false if no block is worth it.
+    /// Cleans one block, a batch, or the rest of a victim; false if no block is worth it.
     pub(super) fn clean<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
@@ -90,8 +90,8 @@ impl Cleaner {
         gave(parts, done)
     }
 
-    /// Cleans the block with the least valid pages, whatever the victim policy chooses: its choice does
-    /// not fit into what room the failures left. Looks at all blocks of the bank.
+    /// Cleans the block with the fewest valid pages instead of the victim policy's choice, which does
+    /// not fit into the room that failures left. Scans all blocks of the bank.
     pub(super) fn clean_least_valid<C: Chip, P: Placement>(
         &mut self,
         parts: &mut Parts<C, P>,
@@ -313,7 +313,7 @@ impl Cleaner {
         moved
     }
 
-    /// An empty block is to be erased.
+    /// Withdraws an empty block for its erase.
     pub(super) fn withdraw<C, P>(&mut self, parts: &mut Parts<C, P>, block: BlockId) {
         let bank = parts.banks.bank_of(block);
         parts.banks[bank].withdraw(block);
@@ -340,8 +340,9 @@ impl Cleaner {
     }
 }
 
-/// Takes out of the list, from `before` on, what a block that was there at the mount does not hold: what
-/// would be moved is somebody else's, or older. It stays where it is, and reading it is an error.
+/// Removes from the list, from `before` on, pages that a block from before the mount does not really
+/// hold: the data there belong to another page or are older. Such a page stays where it is, and reading
+/// it is an error.
 #[inline(always)]
 fn withhold<C: Chip, P>(
     parts: &mut Parts<C, P>,

@@ -1,32 +1,31 @@
-//! Cleaning that is paid for by the page: after each page that the host writes, what that page took is won back.
+//! Pacing: after each host page write, garbage collection regains the space that the page took.
 //!
-//! Problem. Where victims are cleaned whole when a write needs a block, that write waits for all their survivors, while
-//! those before it waited for none. Idea. The bank is kept at a *level* of free pages. A page of the host lowers it by
-//! one; cleaning raises it, and of the block that a victim will become so much counts as free as the share of its
-//! survivors that was moved:
+//! Problem. If a write that needs a block cleans a whole victim, it waits for all survivors, while the writes before it
+//! waited for none. Idea. The bank keeps a *level* of free pages. A host page lowers it by one; cleaning raises it. Of
+//! a victim's block the share of its survivors already moved counts as free:
 //!
 //! ```text
 //! free pages + pages a block * moved / (moved + valid)
 //! ```
 //!
-//! A victim of which `v` pages are valid and `g` are not gives `g` pages for `v` copies, so a page of the host pays `v / g`
-//! copies. As pages die in a victim its share rises by itself, and less is owed. Consequence. Whenever an open block is
-//! full a free one is there.
+//! A victim with `v` valid and `g` invalid pages gives `g` pages for `v` copies, so a host page pays `v / g` copies.
+//! When pages of a victim die its share rises, and fewer copies are due. Consequence. Whenever an open block is full, a
+//! block is free.
 //!
-//! *The level* is the pages of the reserve and one block. A victim is then chosen when a block was filled, as without
-//! pacing, and that block is a candidate: what the host wrote last may be what dies first. A block ahead leaves less spare
-//! space, and a small chip has little. There the level is the reserve and the `g` pages that the victim gives. Survivors
-//! that were moved exist twice until their block is erased. The reserve lends the room for them, as it does to a layer
-//! that cleans whole victims, and gets it back with the block.
+//! *The level* is the pages of the reserve and one block. So a victim is chosen when a block has been filled, as
+//! without pacing, and that block is a candidate: the newest data may die first. A block ahead reduces the spare space,
+//! of which a small chip has little. There the level is the reserve and the `g` pages that the victim gives. Moved
+//! survivors exist twice until their block is erased. The reserve lends the room for them, as without pacing, and gets
+//! it back with the block.
 //!
-//! *Lots.* Where a page owes few copies, one pays for several: as many copies as take about as long as an erase, for which
-//! one page waits anyway. Which page pays next is known in advance, so those before it are written in a run. The one that
-//! fills the open block pays as well, for the next one needs a block.
+//! *Lots.* If a page owes few copies, one page pays for several: about as many copies as take the time of an erase, for
+//! which one page waits anyway. The next page to pay is known in advance, so those before it are written in a run. The
+//! page that fills the open block pays as well, since the next one needs a block.
 //!
-//! *Streams.* Each has an open block with some room, and all may become full at about the same time. The level has
-//! half a block for each but one, which is what their rooms are in the mean, and a whole one at least. While the free pages are more than the
-//! reserve has, a stream gets a free block although the reserve is not all in blocks: survivors find the rest in open
-//! ones. Where no block is free a page of the host goes to another stream's open block, as survivors do.
+//! *Streams.* Each has an open block with some room, and all may become full at about the same time. The level has half
+//! a block for each stream but one, their mean room, and at least one block. While there are more free pages than the
+//! reserve, a stream gets a free block even if the reserve is partly in open blocks: survivors find room there. If no
+//! block is free, a host page goes to another stream's open block, as survivors do.
 
 use thermocline_flash::Chip;
 use thermocline_policy::{placement::Placement, trigger::Trigger};
@@ -38,13 +37,13 @@ use super::{
 };
 use crate::FtlError;
 
-/// Blocks of spare space of a bank from which on one of them is kept ahead.
+/// From this many blocks of spare space on, a bank keeps one block ahead.
 const MANY_SPARE: u32 = 32;
 
 /// The most pages that the host writes before one pays.
 const MOST_UNPAID: u64 = 16;
 
-/// What pages of the host waited for.
+/// The longest waits of host pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Worst {
     /// Whether no victim is fuller than blocks are in the mean.
@@ -65,7 +64,7 @@ impl Worst {
         (self.now, self.seen) = (0, 0);
     }
 
-    /// The page that is being written took so many operations more.
+    /// Adds operations to the page being written.
     #[inline(always)]
     pub(super) fn add(&mut self, operations: u64) {
         self.now += operations;
@@ -91,8 +90,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         self.is_paced
     }
 
-    /// The host wrote so many pages to a bank, no more than it may until one pays: the last of them pays for all, if it
-    /// is the turn of one, or if the block that all pages go to is full.
+    /// Accounts for pages that the host wrote to a bank, at most up to the next that pays: the last one pays for all,
+    /// if a payment is due or the open block of all host writes is full.
     #[inline(always)]
     pub(super) fn pace(&mut self, bank: usize, pages: u32, now: u64) -> Result<(), FtlError> {
         let left = self.cleaner.unpaid(bank) - pages;
@@ -120,7 +119,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         let (left, unpaid) = self.pay(bank, now)?;
         self.cleaner.partial[bank].set_unpaid(unpaid);
         let (parts, partial) = (&mut self.parts, self.cleaner.partial(bank));
-        // What is lent to survivors is not the host's, however short the steps are.
+        // Room lent to survivors is not the host's, however far the steps lag behind.
         let own = |moved: u32| left + u64::from(moved);
         let is_short =
             partial.is_some_and(|partial| own(partial.moved()) <= parts.banks.reserve_pages());
@@ -130,7 +129,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         Ok(())
     }
 
-    /// Moves survivors towards the level, or erases their block. Returns the free pages that are left, and how many the
+    /// Moves survivors towards the level, or erases their block. Returns the free pages left, and the number that the
     /// host may write until one pays again.
     #[inline(always)]
     fn pay(&mut self, bank: usize, now: u64) -> Result<(u64, u32), FtlError> {
@@ -191,18 +190,17 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
     }
 
-    /// Free blocks that there must be for the host to get one: the low watermark, or any, where steps keep the
-    /// reserve in pages. What of it is in open blocks the survivors of a victim find there.
+    /// Free blocks required before the host gets one: the low watermark, or any block if steps keep the
+    /// reserve in pages. Survivors of a victim find the part of the reserve that is in open blocks.
     pub(super) fn least_free(&self, bank: usize) -> u32 {
         let (parts, low) = (&self.parts, self.parts.config.watermarks.low);
-        // What was moved of a victim comes back with it.
+        // The erase of a victim returns the pages of its moved survivors.
         let lent = self.cleaner.partial(bank).map_or(0, |partial| u64::from(partial.moved()));
         let keeps_reserve = || parts.banks[bank].free_pages() + lent > parts.banks.reserve_pages();
         if self.is_paced() && !parts.failures.any() && keeps_reserve() { 1 } else { low }
     }
 
-    /// The stream that a page of the host goes to whose own has no room and cannot have a block before a victim is
-    /// cleaned: one that has room.
+    /// A stream with room for a host page whose own stream has none and gets no block before a victim is cleaned.
     pub(super) fn another_stream(&self, bank: usize, stream: u8) -> Option<u8> {
         let home = &self.parts.banks[bank];
         let is_short = home.free_blocks() == 0 && self.least_free(bank) == 1;
@@ -231,8 +229,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     }
 }
 
-/// The most copies of a page, where a victim takes so many and gives so many pages: what each owes beside the one that
-/// waits for the erase, and a quarter more, so that what was left is made up for.
+/// The most copies of a page, for a victim that costs `cost` copies and gives `gain` pages: the share of each page
+/// beside the one that waits for the erase, and a quarter more, to catch up.
 fn catch_up(cost: u64, gain: u64) -> u64 {
     let twice = (MOST_RAISED * cost).div_ceil(gain);
     if gain > 1 { (5 * cost).div_ceil(4 * (gain - 1)).min(twice) } else { twice }

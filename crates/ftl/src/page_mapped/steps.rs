@@ -20,14 +20,14 @@ use crate::FtlError;
 /// The most pages that one turn raises the level by, where it has fallen behind.
 pub(super) const MOST_RAISED: u64 = 2;
 
-/// Copies that one page of the host makes for several, where each owes fewer; in blocks of so many pages. They take about
-/// as long as an erase, which one page has to wait for anyway.
+/// Copies that one host page makes for several, if each owes fewer, in blocks of `pages` pages. They take about as long
+/// as an erase, for which one page waits anyway.
 pub(super) fn lot(pages: u64) -> u64 {
     (pages / 4).clamp(1, 8)
 }
 
 impl Cleaner {
-    /// Chooses a victim that is to be cleaned in steps; false if no block is worth it.
+    /// Chooses a victim to clean in steps; false if no block is worth it.
     #[inline(never)]
     pub(super) fn begin_steps<C: Chip, P: Placement>(
         &mut self,
@@ -46,7 +46,7 @@ impl Cleaner {
         let lost = parts.counters.pages_lost;
         let streams = self.list(parts, bank, victim, None, now);
         if parts.counters.pages_lost != lost {
-            // What is held back must not be met again.
+            // Withheld pages must not be listed again.
             let from = Source { bank, victim, now };
             let moved = self.move_listed(parts, from, streams);
             let done = self.emptied(parts, from, moved, lost);
@@ -139,7 +139,7 @@ impl Cleaner {
         moved
     }
 
-    /// Moves what is left of the victim of a bank that is cleaned in steps, and erases it.
+    /// Moves the rest of a bank's victim that is cleaned in steps, and erases it.
     #[cold]
     #[inline(never)]
     pub(super) fn finish<C: Chip, P: Placement>(
@@ -155,7 +155,7 @@ impl Cleaner {
         parts.any().record(|journal, parts| journal.before_change(parts, now))?;
         let lost = parts.counters.pages_lost;
         let partial = &mut self.partial[bank];
-        // What was passed by may be current again.
+        // Pages passed over may be current again.
         let own = parts.banks[bank].block(partial.block()).stream;
         partial.list_again(parts.tables.current_pages(partial.block()), own);
         let lpns = partial.coming(usize::MAX);
@@ -189,7 +189,7 @@ impl Cleaner {
     }
 }
 
-/// Lists what the placement keeps of pages, if it keeps anything.
+/// Lists the placement's words of pages, if it keeps any.
 #[inline(always)]
 fn list_words<C: Chip, P: Placement>(words: &mut Vec<u64>, parts: &Parts<C, P>, lpns: &[Lpn]) {
     let kept = parts.placement.kept();
@@ -199,8 +199,8 @@ fn list_words<C: Chip, P: Placement>(words: &mut Vec<u64>, parts: &Parts<C, P>, 
     }
 }
 
-/// Leaves on the list of a victim what is current; where that is nothing, lists its survivors anew: pages that were
-/// marked when it was listed are current again.
+/// Keeps the current pages on a victim's list; if none is left, lists its survivors again, since pages marked at
+/// the first listing may be current again.
 #[cold]
 #[inline(never)]
 fn list_current<C: Chip, P: Placement>(parts: &Parts<C, P>, partial: &mut Partial, bank: usize) {
@@ -222,8 +222,8 @@ pub(super) fn most_copies(banks: &Banks, config: &Config, bank: usize) -> u64 {
     }
 }
 
-/// Copies that raise the level by that of so many pages, with victims as full as the full blocks of a device full of
-/// data are in the mean: the copies of a second victim may follow those of a first.
+/// Copies that raise the level by `raised` pages, with victims as full as the mean full block of a full device:
+/// copies of a second victim may follow those of the first.
 pub(super) fn copies_for(banks: &Banks, config: &Config, bank: usize, raised: u64) -> u64 {
     let open = banks.open();
     let valid = banks.mean_valid(bank, config.watermarks.low + open + open.div_ceil(2));
