@@ -149,8 +149,8 @@ fn folds_of_collections(choice: Choice, writes: u64) -> Vec<u64> {
 
 #[test]
 fn collections_end_when_no_pair_is_left_and_not_at_the_stop_level() {
-    // Spec §2.5: folds of a collection = 0.9·N − primaries: 4096 − 409 − 3584 here, and hence the
-    // oracle's 103 ± 3. Both choices fold the same pairs.
+    // Spec §2.5: folds of a collection = 0.9·N − primaries: 4096 − 409 − 3584 here, the oracle's
+    // 103 ± 3. Both choices fold the same pairs.
     for choice in [Choice::Greedy, Choice::CostBenefit] {
         let folds = folds_of_collections(choice, 5_000);
         assert!(folds.len() > 40, "{} collections", folds.len());
@@ -160,7 +160,7 @@ fn collections_end_when_no_pair_is_left_and_not_at_the_stop_level() {
 
 #[test]
 fn erase_counts_stay_within_the_gap() {
-    // An eighth of the data is written again and again, the rest lies still.
+    // An eighth of the data is overwritten repeatedly, the rest is cold.
     let logical = 56 * 8;
     let spread = |wear_gap| {
         let config = Config { wear_gap, ..Config::new(logical) };

@@ -1,5 +1,5 @@
-//! NFTL against the same thing written naively from its specification: places, counts and contents
-//! after every operation of random histories.
+//! NFTL against a naive model written from its specification: places, counts and contents after
+//! every operation of random histories.
 
 #[path = "common/nftl.rs"]
 mod reference;
@@ -22,7 +22,7 @@ struct History {
     wears_out: bool,
     bad: Vec<BlockId>,
     config: Config,
-    /// One of so many operations is a trim, a mark, a revival, idle cleaning.
+    /// One of `hints` operations is a trim, a mark, a revival or idle cleaning.
     hints: u32,
     seed: u64,
 }
@@ -94,7 +94,7 @@ impl History {
         )
     }
 
-    /// What was done, and after how many operations the device was full, if it was.
+    /// The counters, and the number of operations until the device was full, if it was.
     fn run(&self, operations: u64) -> (Counters, Option<u64>) {
         let mut draws = Draws(self.seed ^ 0x5eed);
         let mut layer = Nftl::new(self.chip(), self.config.clone()).expect("it fits");
@@ -121,7 +121,7 @@ impl History {
                         }
                     }
                 }
-                // What a host frees is freed in stretches.
+                // Hosts trim consecutive pages.
                 1 | 2 => {
                     let end = logical.min(lpn + draws.below(3 * self.geometry.pages_per_block));
                     let explicit = draws.one_in(2);

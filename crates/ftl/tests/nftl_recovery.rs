@@ -26,7 +26,7 @@ struct Case {
     cut: Cut,
 }
 
-/// What a read of a page may give. A version of 0 stands for no data.
+/// The allowed results of a read. Version 0 stands for no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Exactly(u32),
@@ -34,7 +34,7 @@ enum Expected {
     Anything,
 }
 
-/// What the host knows.
+/// The host's model.
 #[derive(Clone, Debug)]
 struct Host {
     pages: Vec<Expected>,
@@ -175,7 +175,7 @@ fn operate<C: Condition>(
     true
 }
 
-/// Reads everything; what was read is what will be expected.
+/// Reads everything; the results are expected from then on.
 fn read_all<C: Condition>(layer: &mut Nftl<C>, host: &mut Host, case: &Case) {
     layer.check().unwrap_or_else(|e| panic!("{case:?}: {e}"));
     for lpn in 0..host.pages.len() as u32 {
@@ -246,7 +246,7 @@ fn settle(device: &Device, mut chip: Chip, mut host: Host, case: &Case) {
     for now in 0..15 {
         assert!(operate(&mut layer, &mut host, &mut draws, now), "{case:?}");
     }
-    // Before the end marks and trims hold; behind it they may not.
+    // Marks and trims hold before the end; after a recovery they may not.
     let mut at_the_end = host.clone();
     read_all(&mut layer, &mut at_the_end, case);
     drop(layer);

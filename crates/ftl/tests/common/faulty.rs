@@ -11,14 +11,14 @@ use thermocline_media::Ram;
 
 use super::{Draws, On, Setup};
 
-/// What one operation does instead of succeeding.
+/// The effect of one operation instead of success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The page cannot be programmed, or the block not erased.
     Fails,
     /// The system below fails before anything was done.
     MediumBefore,
-    /// The same when all was done.
+    /// As `MediumBefore`, after the operation was done.
     MediumAfter,
     /// Power fails before anything was done.
     CutBefore,
@@ -32,9 +32,9 @@ pub struct Faulty {
     pub inner: Ram,
     /// Programs, copies and erases so far.
     pub operations: u64,
-    /// What fails, by the number of the operation.
+    /// Faults by the number of the operation.
     pub faults: BTreeMap<u64, Fault>,
-    /// One in so many operations fails, if not 0.
+    /// One in `one_in` operations fails, if not 0.
     pub one_in: u32,
     pub draws: Draws,
     pub unreadable: BTreeSet<Ppn>,
@@ -209,10 +209,10 @@ impl Condition for Faulty {
 
 impl SimulatedTime for Faulty {}
 
-/// What the host may find in a page.
+/// The content that the host may find in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// What it wrote last; nothing if that was a trim, or nothing at all.
+    /// The last write; `None` after a trim or without a write.
     Is(Option<u64>),
     /// One or the other: the last write was answered with an error of the system below.
     Either(Option<u64>, Option<u64>),

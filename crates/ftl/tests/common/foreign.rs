@@ -1,4 +1,4 @@
-//! Twins of policies of the catalogue as tables of C functions, to be put through the same tests.
+//! Policies of the catalogue as tables of C functions, for the same tests.
 
 #![allow(unsafe_code)]
 
@@ -60,7 +60,7 @@ fn head(size: usize) -> Head {
     }
 }
 
-/// `dac` with batches of so many pages.
+/// `dac` with batches of `batch` pages.
 pub fn dac(context: &Context, batch: u32) -> ForeignPlacement {
     let table = PlacementTable {
         head: Head {
@@ -129,7 +129,7 @@ unsafe fn lists<'a>(
     pages: *const u32,
     count: usize,
 ) -> (&'a mut Vec<u8>, &'a [u32]) {
-    // SAFETY: the caller passes on what it was given.
+    // SAFETY: the caller passes its own arguments on.
     unsafe { (&mut *state.cast(), slice::from_raw_parts(pages, count)) }
 }
 

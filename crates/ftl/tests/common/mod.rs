@@ -1,5 +1,5 @@
-//! What the layer's tests share: a small generator of random numbers, a layer whatever its
-//! placement, and a chip that remembers which version of which page lies where.
+//! Shared by the layer's tests: a small random generator, a layer of any placement, and a chip that
+//! records the place of each version of each page.
 
 #![allow(dead_code)]
 
@@ -28,8 +28,8 @@ use thermocline_policy::{
 
 pub use thermocline_testing::Draws;
 
-/// A chip of any kind. The layer is compiled once for all of them, and not once for each: it takes long
-/// enough to compile it for every placement.
+/// A chip of any kind, so that the layer is compiled once for all chips: compiling it for every
+/// placement takes long enough.
 pub trait AnyChip: Chip + Any {}
 
 impl<C: Chip + Any> AnyChip for C {}
@@ -260,7 +260,7 @@ impl Setup {
     }
 }
 
-/// What a chip is about to do, for whoever keeps a record of it.
+/// Notified of a chip's operations before they happen.
 pub trait Listener {
     /// A page is programmed, or copied `from` another.
     fn put(&mut self, geometry: &Geometry, from: Option<Ppn>, to: Ppn, oob: Oob);
@@ -324,14 +324,14 @@ impl<L> SimulatedTime for Heard<L> {
     }
 }
 
-/// What ought to be on a chip: the newest version of each logical page, and where it lies.
+/// The expected state of a chip: the newest version of each logical page, and its place.
 #[derive(Debug, Default)]
 pub struct Truth {
     /// Version and place of each page's data; `None` if it was never written, trimmed, or marked dead.
     pub live: Vec<Option<(u32, Ppn)>>,
-    /// The same of pages marked dead, as long as their block is not erased.
+    /// As `live`, for pages marked dead whose block is not erased.
     pub marked: Vec<Option<(u32, Ppn)>>,
-    /// Marked pages that went with their block, but for the one that the host was about to write.
+    /// Marked pages erased with their block, except the one that the host was about to write.
     pub dropped: u64,
     /// The page and version that were read last.
     pub read: Option<(Lpn, u32)>,
@@ -341,8 +341,8 @@ pub struct Truth {
     pub copied: Vec<u32>,
 }
 
-/// A chip that stores, in place of a payload, which version of which logical page was programmed;
-/// and that does not let the layer copy what is not current or erase what is.
+/// A chip that stores the version and logical page of each program instead of a payload, and panics
+/// if the layer copies a page that is not current or erases one that is.
 pub struct ModelChip {
     pub inner: CountingChip,
     pub content: Vec<Option<(Lpn, u32)>>,
@@ -461,7 +461,7 @@ pub struct Modelled {
     pub truth: Rc<RefCell<Truth>>,
     /// The last version of each page; `None` if it was never written, or trimmed.
     pub last: Vec<Option<u32>>,
-    /// Pages that the layer was told are dead, and which may be gone.
+    /// Pages marked dead on the layer, which may be gone.
     pub dead: Vec<bool>,
     version: u32,
     pub writes: u64,
@@ -528,7 +528,7 @@ impl Modelled {
         truth.marked[lpn as usize] = None;
     }
 
-    /// Tells the layer that a page is dead.
+    /// Marks a page dead on the layer.
     pub fn mark(&mut self, lpn: u32, now: u64) {
         let expected = self.truth.borrow().live[lpn as usize].is_some();
         let marked = self.layer.mark_dead(Lpn(lpn), now).expect("marked");
@@ -540,7 +540,7 @@ impl Modelled {
         }
     }
 
-    /// Tells the layer that a page is alive after all.
+    /// Revives a page on the layer.
     pub fn revive(&mut self, lpn: u32, now: u64) {
         let marked = self.truth.borrow_mut().marked[lpn as usize].take();
         let revived = self.layer.revive(Lpn(lpn), now).expect("revived");

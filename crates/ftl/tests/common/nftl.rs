@@ -1,5 +1,5 @@
-//! NFTL once more, as its specification reads: no index, no counts, everything found by looking at
-//! all blocks and pages each time. What the layer does is compared with it.
+//! NFTL written naively from its specification: no index, no counts, a scan of all blocks and pages
+//! each time. The layer is compared with it.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use thermocline_ftl::{
 };
 use thermocline_policy::nftl::FreeOrder;
 
-/// What a page of a block is.
+/// The state of a page of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     Free,
@@ -39,7 +39,7 @@ pub struct Virtual {
     last_write: u64,
 }
 
-/// There is no block for what is asked.
+/// No block is left for the request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Full;
 

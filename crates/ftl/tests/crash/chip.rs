@@ -1,10 +1,9 @@
-//! A chip of which a history keeps every operation, and whose states share what they have in common.
+//! A chip that records every operation of a history, and whose states share common parts.
 //!
-//! Fault model, the contract of [`Flash`] to the letter. Everything up to the last sync survives. Of what
-//! came after it any part does, but an erase, and whatever is done to its block after it, only together
-//! with everything before the erase. A program that was cut off leaves its page blank, torn, or torn
-//! with an area that can be read; so does one that was not yet synced. A torn erase leaves each page as it
-//! was, blank, or torn.
+//! The fault model is the contract of [`Flash`] to the letter. Everything up to the last sync survives. Of
+//! later operations any part survives, but an erase, and any later operation on its block, only together
+//! with everything before the erase. A program that was cut off or not yet synced leaves its page blank,
+//! torn, or torn with a readable area. A torn erase leaves each page as it was, blank, or torn.
 
 use std::rc::Rc;
 
@@ -14,7 +13,7 @@ use thermocline_flash::{
 
 use super::common::Draws;
 
-/// What a page holds. Pages of data differ in their first eight bytes only.
+/// The content of a page. Data pages differ in their first eight bytes only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
     Content(u64),
@@ -41,7 +40,7 @@ struct Block {
 #[derive(Clone, Debug)]
 pub struct State(Vec<Rc<Block>>);
 
-/// What was done to a chip.
+/// An operation of a chip.
 #[derive(Clone, Debug)]
 pub enum Op {
     Program(Ppn, Page),
@@ -119,7 +118,7 @@ pub enum Cut {
 pub const CUTS: [Cut; 5] =
     [Cut::InOrder, Cut::OnlySynced, Cut::LastTorn, Cut::OneLost, Cut::Subset];
 
-/// What survives whatever happens, and what was done since, of which any part may.
+/// The synced state, and the operations since, of which any part may survive.
 #[derive(Clone, Debug)]
 pub struct Synced {
     pub state: State,
@@ -155,7 +154,7 @@ impl Synced {
     }
 }
 
-/// What is left of a chip.
+/// A chip after a loss of power.
 pub fn survivors(synced: &Synced, geometry: &Geometry, cut: Cut, draws: &mut Draws) -> State {
     let Synced { state, since: ops } = synced;
     let mut state = state.clone();
@@ -166,16 +165,16 @@ pub fn survivors(synced: &Synced, geometry: &Geometry, cut: Cut, draws: &mut Dra
         Cut::OneLost if !ops.is_empty() => Some(draws.below(ops.len() as u32) as usize),
         _ => None,
     };
-    // Everything before this operation survives; what is behind it may not, and no erase does.
+    // Everything before this operation survives; later operations may not, and no later erase does.
     let sure = match cut {
         Cut::InOrder => ops.len(),
         Cut::OnlySynced => 0,
         Cut::LastTorn => ops.len().saturating_sub(1),
-        // The first erase behind what is lost is lost as well.
+        // The first erase after the lost operation is lost as well.
         Cut::OneLost => lost_alone.unwrap_or(0),
         Cut::Subset => match draws.below(erases.len() as u32 + 1) as usize {
             0 => 0,
-            // The last erase that survives, or one that is half done.
+            // The last erase that survives, or one that is torn.
             n => erases[n - 1] + draws.below(2) as usize,
         },
     };
@@ -183,7 +182,7 @@ pub fn survivors(synced: &Synced, geometry: &Geometry, cut: Cut, draws: &mut Dra
         state.apply(geometry, op);
     }
     let keeps = 1 + draws.below(4);
-    // What is lost may be lost without a trace.
+    // Lost operations may leave no trace.
     let tears = cut == Cut::LastTorn || draws.one_in(2);
     let mut lost_erases: Vec<BlockId> = Vec::new();
     for (i, op) in ops.iter().enumerate().skip(sure) {
@@ -226,7 +225,7 @@ pub struct Slate {
     geometry: Geometry,
     in_order: bool,
     pub state: State,
-    /// What was done since somebody took it away.
+    /// Operations since the list was last taken.
     pub ops: Vec<Op>,
     pub failing: Option<Failing>,
     /// The next program is done, and the system below says that it was not.
@@ -235,11 +234,11 @@ pub struct Slate {
     pub full: bool,
     /// A page that power cut off may read well and fade later.
     pub may_fade: bool,
-    /// One that does, after so many programs and erases more.
+    /// A page that fades after a number of further programs and erases.
     pub fading: Option<(Ppn, u32)>,
 }
 
-/// One program or erase in so many fails, as long as so many may.
+/// One program or erase in `one_in` fails, up to a limit.
 #[derive(Clone, Debug)]
 pub struct Failing {
     pub draws: Draws,

@@ -1,4 +1,4 @@
-//! Pages that are damaged after they were written: what is told apart, and what is said of it.
+//! Pages damaged after they were written: which damage is found, and how it is reported.
 
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Ppn};
 use thermocline_ftl::{EndOfLife, FtlError, Mount, MountError, index};
@@ -281,8 +281,8 @@ fn a_log_whose_blocks_are_used_up_ends_the_device_and_says_so_after_a_mount_too(
     assert!(over > 10, "{over} of 20");
 }
 
-/// What is left when power fails after a fold was synced, and all is lost that says so: of what was written
-/// since, pages of the same virtual block without a watermark survive.
+/// A chip that lost power after a fold was synced, and lost every record of that sync: of the later writes
+/// only pages of the same virtual block without a watermark survive.
 fn unproved_fold(seed: u64) -> Option<(World, State, u64)> {
     let (world, mut device) = written_on(World::draw_nftl(&mut Draws(seed)));
     if world.config.logical_pages <= 2 * world.geometry.data_pages_per_block() {

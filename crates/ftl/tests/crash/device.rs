@@ -57,7 +57,7 @@ pub fn is_emptying(device: &dyn Device, banks: u32) -> bool {
     })
 }
 
-/// Policies and how many streams they have.
+/// Policies and their numbers of streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Policy {
     pub victim: &'static str,
@@ -115,7 +115,7 @@ impl Placement for Waning {
     }
 }
 
-/// A chip's shape and what it was formatted for.
+/// A chip's shape and its format.
 #[derive(Clone, Debug)]
 pub struct World {
     pub geometry: Geometry,
@@ -226,7 +226,7 @@ impl World {
         Self { geometry, in_order, config, policies, nftl, in_place }
     }
 
-    /// The same with so many of the pages that it can hold, and these policies.
+    /// The same world with `percent` of its capacity in use, and these policies.
     pub fn filled(mut self, percent: u32, policies: [usize; 2]) -> Self {
         const FULL: u32 = 24;
         self.policies = policies.map(|policy| POLICIES[policy]);
@@ -371,7 +371,7 @@ impl Visitor for Make<'_> {
     }
 }
 
-/// What can be seen of the tables.
+/// The observable tables.
 #[derive(Debug, PartialEq)]
 pub struct Tables {
     map: Vec<Ppn>,
@@ -395,7 +395,7 @@ pub fn a_system_block(world: &World, draws: &mut Draws) -> BlockId {
     BlockId(world.geometry.data_blocks() + draws.below(world.geometry.system_blocks))
 }
 
-/// What a page holds, or [`LOST`] where the layer says that.
+/// The content of a page, or [`LOST`] if the layer reports that.
 pub fn content(device: &mut dyn Device, lpn: u32) -> u64 {
     let mut page = [1; PAGE];
     match device.read(Lpn(lpn), &mut page) {
@@ -415,7 +415,7 @@ pub fn sync(device: &mut dyn Device) {
     device.chip_mut().sync().expect("synced");
 }
 
-/// Prints what a chip knows of a page.
+/// Prints all copies of a page on a chip.
 pub fn explain(chip: &mut Slate, lpn: u32) {
     let geometry = *chip.geometry();
     for block in (0..geometry.data_blocks()).map(BlockId) {
@@ -447,7 +447,7 @@ pub fn explain(chip: &mut Slate, lpn: u32) {
     }
 }
 
-/// Prints the tables of blocks of a device that cannot go on, and what was mounted.
+/// Prints the block tables of a device that cannot go on, and the chip that it mounted.
 pub fn describe(world: &World, device: &dyn Device, left: &super::chip::State) {
     let geometry = world.geometry;
     eprintln!("{world:?}");

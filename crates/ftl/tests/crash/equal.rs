@@ -1,4 +1,4 @@
-//! Both ways of mounting make the same tables.
+//! Both ways of mounting build the same tables.
 
 use thermocline_ftl::Mount;
 

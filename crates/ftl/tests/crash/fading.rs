@@ -1,5 +1,5 @@
-//! A page that power cut off reads well at the mount and fades later, as cells do that were not programmed in full: what was
-//! flushed before it is there all the same, and what a mount has shown stays, whatever is changed, and cut off, next.
+//! A page cut off by a loss of power reads well at the mount and fades later, as cells do that were not fully
+//! programmed. Data flushed before it stay, and data that a mount has shown stay, whatever is changed or cut off next.
 
 use super::{
     Case, Kind,
@@ -24,7 +24,7 @@ struct Lives<'a> {
 }
 
 impl Lives<'_> {
-    /// Mounts what is left when the power failed in the program of that page, uses it, and cuts the power again.
+    /// Mounts the chip after power failed in the program of a page, uses it, and cuts the power again.
     fn live(&mut self, mut state: State, cut: Ppn, host: &Host, depth: u32) {
         let mut chip = self.world.chip(state.clone());
         chip.may_fade = true;
@@ -56,14 +56,14 @@ impl Lives<'_> {
                 let _ = device.settle(now);
                 device.chip_mut().full = false;
             }
-            // What was shown lasts when that is flushed: it may have been flushed before.
+            // Shown data last from the next flush on: they may have been flushed before.
             let done = device.settle(now);
             done.unwrap_or_else(|e| panic!("settled: {e}"));
             if let Some(lpn) = oob.map(|oob| oob.lpn).filter(|lpn| lpn.0 < host.pages()) {
                 assert_eq!(content(&mut *device, lpn.0), shown[lpn.index()], "{lpn:?}");
                 self.faded += 1;
             }
-            // Until then, what was there before it may take its place, as after any cut.
+            // Until then an earlier copy may replace it, as after any cut.
             known = host.clone();
             known.shown(&shown);
             events.push((device.chip().ops.len(), Event::Flushed));

@@ -1,4 +1,4 @@
-//! What the host knows: what each page may hold after a crash.
+//! The host's model: the contents that each page may have after a crash.
 
 use thermocline_flash::Lpn;
 use thermocline_ftl::FtlError;
@@ -11,25 +11,25 @@ use super::{
 /// No data.
 pub const ZEROS: u64 = 0;
 
-/// What the host did, and after how many operations of the chip it began.
+/// An action of the host, and the number of chip operations before it.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     Write(u32, u64),
     Trim(u32),
     /// Taken for garbage: it may be gone from now on.
     Marked(u32),
-    /// What was done last to a page failed: it may hold that as before.
+    /// The last operation on a page failed: it may hold the new or the old content.
     Maybe(u32, u64),
     /// Flushed, with a sync that was the operation of that number.
     Flushed,
 }
 
-/// What pages may hold.
+/// The allowed contents of pages.
 #[derive(Clone, Debug)]
 pub struct Host {
     /// Contents since the last flush, the one flushed first.
     allowed: Vec<Vec<u64>>,
-    /// What a page holds, or may hold, now.
+    /// The allowed contents of each page now.
     now: Vec<Vec<u64>>,
 }
 
@@ -39,7 +39,7 @@ impl Host {
         Self { allowed: each.clone(), now: each }
     }
 
-    /// It may hold what it did, and holds that now.
+    /// Each page showed an allowed content, and has it from now on.
     pub fn shown(&mut self, contents: &[u64]) {
         self.now = contents.iter().map(|&content| vec![content]).collect();
     }
@@ -86,7 +86,7 @@ impl Host {
     }
 }
 
-/// A host that uses a device, and notes what it does.
+/// A host that uses a device and records its actions.
 pub struct Use<'a> {
     pub device: &'a mut dyn Device,
     pub host: Host,

@@ -11,7 +11,7 @@ use super::{
 use thermocline_flash::FlashError;
 use thermocline_ftl::FtlError;
 
-/// Uses a device whose programs lie now and then.
+/// Uses a device whose chip sometimes does programs that it reports as failed.
 fn history(kind: Kind, draws: &mut Draws, now: &mut u64, last: &mut u64) -> (World, History) {
     let world = match kind {
         Kind::Nftl => World::draw_nftl(draws),

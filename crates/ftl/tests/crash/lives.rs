@@ -1,10 +1,10 @@
 //! Short lives: power fails after a few operations of the chip, thousands of times in a row.
 //!
-//! What is checked in each life: the mount succeeds, every page holds what it was shown to hold, or got since,
-//! or what was flushed, and no write is refused, for no block has failed. A life may be too short for a write; the
-//! next one goes on. From time to time the power stays on: then every page is written at once.
+//! Each life checks that the mount succeeds, that every page holds its last shown content, a later write, or the
+//! flushed content, and that no write is refused, since no block has failed. A life may be too short for a write;
+//! the next one continues. From time to time the power stays on: then every page is written at once.
 //!
-//! `THERMOCLINE_LIVES` says how many lives in a row, `THERMOCLINE_LIVES_OF` names the one row to look at.
+//! `THERMOCLINE_LIVES` sets the number of lives in a row, `THERMOCLINE_LIVES_OF` the only row to run.
 
 use super::{
     chip::{Cut, Op, State, Synced, survivors},
@@ -47,13 +47,13 @@ enum End {
     Clean,
     /// The last operation is torn.
     Torn,
-    /// What was not synced is gone, or any part of it.
+    /// Unsynced operations are lost, or any part of them.
     Unsynced,
 }
 
 const ENDS: [End; 3] = [End::Clean, End::Torn, End::Unsynced];
 
-/// What the lives of a row came to.
+/// Totals of a row of lives.
 #[derive(Debug, Default)]
 struct Tally {
     lives: u32,
@@ -73,7 +73,7 @@ struct Lives {
     draws: Draws,
     state: State,
     contents: Vec<u64>,
-    /// What pages may hold at the next mount.
+    /// The allowed contents at the next mount.
     host: Host,
     now: u64,
     last: u64,
@@ -109,7 +109,7 @@ impl Lives {
         Self { world, row, draws, state, contents, host, now, last, may_be_lost, tally }
     }
 
-    /// Mounts what is left, and looks at every page.
+    /// Mounts the chip and checks every page.
     fn mount(&mut self) -> Result<Box<dyn super::device::Device>, Locked> {
         let chip = self.world.chip(self.state.clone());
         let policy = usize::from(self.draws.one_in(20));
@@ -118,7 +118,7 @@ impl Lives {
         for lpn in 0..self.host.pages() {
             let found = content(&mut *device, lpn);
             let block = BlockId(lpn / self.world.geometry.data_pages_per_block());
-            // What was lost once stays lost until it is written.
+            // A lost page stays lost until it is written.
             let was = self.contents[lpn as usize] == LOST;
             if found == LOST && (was || self.may_be_lost.contains(&block)) {
                 self.tally.lost += u64::from(!was);

@@ -1,13 +1,12 @@
-//! The page-mapped layer after a loss of power: at every operation of many histories, whatever part of
-//! what was not synced survives, again during what follows, and again.
+//! Loss of power: at every operation of many histories, with any part of the unsynced operations
+//! surviving, and again during the recovery, repeatedly.
 //!
-//! What is checked at each cut, for a quick mount and for one from the pages alone: nothing is written;
-//! every page holds what it did at the last flush or got since; both mounts find the same; the tables
-//! are what a recount says; and the device goes on, until every page is written anew. What a mount has
-//! shown stays, whatever happens next.
+//! Each cut checks a quick mount and one from the pages alone: nothing is written; every page holds its
+//! content at the last flush or a later one; both mounts find the same; the tables equal a recount; and
+//! the device works on until every page has been written again. Data that a mount has shown stay.
 //!
-//! `THERMOCLINE_CRASH_SECONDS` says how long to look for a fault (in each of the two tests),
-//! `THERMOCLINE_CRASH_SEED` runs the one history in which one was found.
+//! `THERMOCLINE_CRASH_SECONDS` sets the time of the search for faults (in each of the two tests),
+//! `THERMOCLINE_CRASH_SEED` runs only the history with a found fault.
 
 mod chip;
 mod damage;
@@ -51,7 +50,7 @@ impl Drop for Case {
     }
 }
 
-/// What was done in all.
+/// Totals over all histories.
 #[derive(Debug, Default)]
 struct Totals {
     histories: u64,
@@ -62,11 +61,11 @@ struct Totals {
     verified: u64,
     unreadable: u64,
     lost: u64,
-    /// What the host did while a victim was partly cleaned.
+    /// Host actions while a victim was partly cleaned.
     partial: u64,
 }
 
-/// A history: what was done to the chip, and what the host did meanwhile.
+/// A history: the operations of the chip and the actions of the host.
 struct History {
     start: State,
     ops: Vec<Op>,
@@ -131,7 +130,7 @@ fn history(seed: u64, kind: Kind, now: &mut u64, last: &mut u64) -> (World, Hist
     (world, History { start, ops, events, contents, partial })
 }
 
-/// What is done to which layer.
+/// The layer under test, and its treatment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// The page-mapped layer in use.
@@ -199,7 +198,7 @@ impl Search {
         }
     }
 
-    /// Mounts what is left in both ways, checks it, and goes on with it.
+    /// Mounts the chip in both ways, checks it, and continues with it.
     fn examine(
         &mut self,
         world: &World,
@@ -246,7 +245,7 @@ impl Search {
         assert_eq!(found[0], found[1], "a quick mount finds what the pages say");
         let device = &mut devices[draws.below(2) as usize];
 
-        // On with it, with a few operations or until all is written anew.
+        // Continues with a few operations, or until all pages are written again.
         let contents = found.swap_remove(0);
         let (mut now, mut last) = (self.now, self.last);
         let mut user = Use {
@@ -286,8 +285,8 @@ impl Search {
     }
 }
 
-/// Blocks whose pages an update in place may lose: those that were erased since the last sync, and of them
-/// the last alone where all that was done survives.
+/// Blocks whose pages an update in place may lose: those erased since the last sync, or only the last of
+/// them if all operations survive.
 fn rewritten(world: &World, synced: &Synced, cut: Cut) -> Vec<BlockId> {
     let erased = |op: &Op| match op {
         Op::Erase(block) if world.in_place => Some(*block),
@@ -340,7 +339,7 @@ fn in_place_what_was_flushed_is_there_or_an_error_after_any_cut() {
     search(Kind::InPlace, 4);
 }
 
-/// What power leaves of a chip that was being formatted anew is the old store, none, or the new one.
+/// A loss of power during a new format leaves the old store, none, or the new one.
 #[test]
 fn a_format_that_is_cut_off_leaves_the_old_store_or_none_or_the_new_one() {
     for (kind, seed) in [Kind::Smooth, Kind::Nftl, Kind::InPlace]

@@ -61,9 +61,9 @@ fn random(alpha: f64) -> f64 {
 
 /// A random victim among the blocks of `n` pages that hold garbage.
 ///
-/// In units of a page's overwrites, a block with v valid pages loses one at the rate v and, unless
-/// v = n, is cleaned at the rate r. Its time with v valid pages gives the mean number of valid pages,
-/// n/α, hence r; its chance to be cleaned with v gives the mean victim.
+/// In units of a page's overwrites, a block with v valid pages loses one at the rate v and, unless v
+/// = n, is cleaned at the rate r. Its time with v valid pages gives the mean number of valid pages,
+/// n/α, which fixes r; its chance to be cleaned with v gives the mean victim.
 fn random_with_garbage(alpha: f64, n: u32) -> f64 {
     let life = |r: f64| {
         let mut time = 1.0 / f64::from(n);
@@ -120,7 +120,7 @@ fn measure(victim: &'static str, pages: u32, op: f64, warm_up: u32, measured: u3
     measure_banks(1, victim, pages, op, (warm_up, measured))
 }
 
-/// The same on as many banks, whose spare blocks are a share each.
+/// As `measure`, on several banks with a share of the spare blocks each.
 fn measure_banks(
     banks: u32,
     victim: &'static str,

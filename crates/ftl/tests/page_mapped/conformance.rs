@@ -1,4 +1,4 @@
-//! What every policy must do, run for every registered victim policy with every registered
+//! Requirements on every policy, run for every registered victim policy with every registered
 //! placement: a new policy is covered by its line in the registry.
 
 use crate::common;
@@ -115,7 +115,7 @@ fn what_is_marked_dead_is_read_and_revived_until_its_block_is_erased_and_never_c
     for setup in pairs(SMALL, 85) {
         let name = name(&setup);
         let logical = setup.config.logical_pages;
-        // The chip of the model refuses to copy what is marked, and knows what went with its block.
+        // The model's chip refuses to copy marked pages, and counts those erased with their block.
         let mut run = Modelled::new(&setup).expect("it fits");
         for lpn in 0..logical {
             run.fill(lpn, 0).expect("filled");
@@ -288,7 +288,7 @@ fn cleaning_starts_at_the_low_watermark_and_stops_at_the_high_one() {
         let name = name(&setup);
         let (low, high) = (4, 8);
         let mut setup = setup;
-        // So many blocks can be free only where open ones and data leave them.
+        // Open blocks and data must leave `high` blocks that can be free.
         let room = setup.most_logical_pages() - high * setup.geometry.data_pages_per_block();
         setup.config.logical_pages = setup.config.logical_pages.min(room);
         setup.config.watermarks = Watermarks { reserve: 2, low, high };
@@ -313,7 +313,7 @@ fn cleaning_starts_at_the_low_watermark_and_stops_at_the_high_one() {
     }
 }
 
-/// What a placement was told, of one page.
+/// The calls of a placement about one page.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Told {
     filled: u32,
@@ -323,7 +323,7 @@ struct Told {
     survived: u32,
 }
 
-/// A placement that keeps a record of what it is told.
+/// A placement that records its calls.
 struct Recorder(Arc<Mutex<(Vec<Told>, Option<Cleaning>)>>);
 
 impl Streams for Recorder {

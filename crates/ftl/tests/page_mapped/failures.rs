@@ -1,5 +1,5 @@
-//! What the page-mapped layer does when the chip fails it: whatever fails, and when, each page reads
-//! as it was last written, or not at all where the chip has lost it, through to the end of life.
+//! Chip failures under the page-mapped layer: whatever fails and when, each page reads as last
+//! written, or is an error if the chip lost it, up to the end of life.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ use thermocline_policy::{
     wear::{Swap, WearLeveling},
 };
 
-/// A device with blocks of five pages, `spare` of them more than the least that the layer takes.
+/// A device with blocks of five pages, `spare` blocks more than the layer needs.
 fn device(banks: u32, in_order: bool, victim: &'static str, placement: Named, spare: u32) -> Setup {
     let geometry = Geometry {
         banks,
@@ -66,8 +66,8 @@ fn devices(spare: u32) -> Vec<Setup> {
     all
 }
 
-/// Writes everything, then mostly a few pages, trims now and then; the same each time. Stops where the
-/// layer does.
+/// Writes everything, then mostly a few pages, with some trims; deterministic. Stops at the layer's
+/// first error.
 fn history(host: &mut Host, steps: u64) -> Result<(), FtlError> {
     let logical = host.content.len() as u32;
     for lpn in 0..logical {
@@ -276,7 +276,7 @@ fn as_many_blocks_may_fail_as_the_layer_says_and_the_next_one_ends_it() {
         history(&mut host, 60).expect("nothing fails");
         let mut spare = host.layer.spare_blocks().expect("it is known");
         let is_dynamic = setup.config.bank_assignment == BankAssignment::Dynamic;
-        // Where pages may go to any bank the spare blocks of all of them count.
+        // With dynamic assignment the spare blocks of all banks count.
         let banks = if is_dynamic { setup.geometry.banks } else { 1 };
         assert_eq!(spare, 4 * banks, "{name}");
         let logical = host.content.len() as u32;
@@ -315,7 +315,7 @@ fn a_chip_that_programs_nothing_any_more_keeps_its_blocks() {
         assert_eq!(error, Some(FtlError::ReadOnly), "{}", name(&setup));
         host.read_all();
         host.check();
-        // Four of them until too few are left, and two in finding out that it goes on.
+        // Four until too few are left, and two until the layer notices.
         let most = 6 * u64::from(setup.geometry.banks);
         let retired = host.layer.counters().retired;
         assert!(retired <= most, "{}: {retired} of {most}", name(&setup));
@@ -364,7 +364,7 @@ fn a_page_that_cannot_be_read_is_an_error_until_it_is_written_or_trimmed() {
             for lpn in sick {
                 host.write(lpn, 700).expect("healed");
             }
-            // What was kept for their sake is in use again.
+            // Blocks kept for lost pages are in use again.
             host.scrub_all(700);
             host.check();
             host.read_all();

@@ -36,7 +36,7 @@ fn drive(layer: &mut dyn Ftl, writes: u32) -> (Vec<u32>, Vec<u32>) {
             if draws.one_in(40) {
                 layer.trim(Lpn(draws.below(logical)), now).expect("trimmed");
             }
-            // What is written apart is announced and not asked about.
+            // Read-only data are announced, and the placement is not asked.
             if draws.one_in(50) {
                 layer.write_read_only(lpn, &[], now).expect("written");
             } else {

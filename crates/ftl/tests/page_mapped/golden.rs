@@ -34,7 +34,7 @@ const fn v(
     Vector { workload, victim, placement, erases, copies, wear, free_at_end, spills: 0, greedy: "" }
 }
 
-/// The same for a row with spills, or of the adaptive policy.
+/// A row with spills, or of the adaptive policy.
 const fn w(spills: u64, greedy: &'static str, vector: Vector) -> Vector {
     Vector { spills, greedy, ..vector }
 }

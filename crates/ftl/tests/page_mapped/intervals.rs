@@ -1,5 +1,5 @@
-//! Update intervals as the layer tells them: the stream of each write equals what a chip that
-//! counts the pages programmed into each stream works out by itself.
+//! Update intervals as the layer reports them: the stream of each write equals the one computed by
+//! a chip that counts the pages programmed into each stream.
 
 use crate::common;
 
@@ -100,7 +100,7 @@ fn writes_go_where_the_pages_written_since_send_them() {
     }
 }
 
-/// The exact interval counts what the host wrote, to whatever stream, and survives cleaning.
+/// The exact interval counts host writes to all streams, and survives garbage collection.
 #[test]
 fn exact_intervals_are_the_pages_that_the_host_wrote_since() {
     let geometry = Geometry { blocks_per_bank: 48, pages_per_block: 17, ..CARD };

@@ -1,5 +1,5 @@
-//! Pages inferred to be garbage on the page-mapped layer: what marks save, what they must not cost,
-//! and where they end.
+//! Marked pages on the page-mapped layer: what marks save, what they must not cost, and where they
+//! end.
 
 use crate::common;
 
@@ -18,7 +18,7 @@ fn setup(victim: &'static str, placement: &'static str) -> Setup {
     Setup::new(CARD, LOGICAL, Named::plain(victim), Named::plain(placement))
 }
 
-/// Random writes among which files of eight pages are deleted; what is left of it.
+/// Random writes and deletions of files of eight pages. Returns the resulting state.
 fn deletions(
     setup: &Setup,
     delete: impl Fn(&mut dyn common::Ftl, Lpn, u64),
@@ -161,8 +161,8 @@ fn a_bank_that_revivals_overfill_is_left_alone_until_it_is_within_its_share() {
     let mut draws = Draws(5);
     for round in 0..300 {
         let (own, other) = (pages_of(&run, round % 2), pages_of(&run, 1 - round % 2));
-        // Scattered, for a block full of them would be cleaned at once; and few, for a bank that is
-        // full of data has no other garbage than what fits into its open block.
+        // Scattered, since a block full of marks would be cleaned at once; and few, since a full
+        // bank has no garbage beyond its open block's.
         let first = draws.below(100) as usize;
         let marked = || own.iter().skip(first).step_by(100).copied();
         marked().for_each(|lpn| run.mark(lpn, now));
@@ -175,7 +175,7 @@ fn a_bank_that_revivals_overfill_is_left_alone_until_it_is_within_its_share() {
         let held = pages_of(&run, round % 2).len() as u32;
         overfull += u32::from(held > logical / 2);
         for lpn in 0..logical {
-            // What was dropped, so that the device is full again, and a tenth of the rest.
+            // The dropped pages, so that the device is full again, and a tenth of the rest.
             if run.layer.locate(Lpn(lpn)) == Ppn::NONE || draws.one_in(10) {
                 now += 1;
                 run.write(lpn, now).expect("written");

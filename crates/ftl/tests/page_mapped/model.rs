@@ -140,7 +140,7 @@ fn run(case: &Case) {
     for lpn in 0..logical {
         run.read(lpn);
     }
-    // Nothing that was trimmed comes back, and all of it can be written again.
+    // No trimmed page comes back, and every page can be written again.
     for lpn in 0..logical {
         run.trim(lpn, now);
     }

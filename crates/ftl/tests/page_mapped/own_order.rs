@@ -1,5 +1,5 @@
-//! What the placements that clean in an order of their own are for: less write amplification where
-//! some data are hot, and not much more where none are.
+//! Placements with their own order of cleaning: less write amplification with hot data, and not
+//! much more without.
 
 use crate::common;
 

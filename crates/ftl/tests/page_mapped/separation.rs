@@ -1,12 +1,12 @@
-//! What separating data gains: write amplification of the stream schemes on traffic of which nine in
-//! ten writes go to a tenth of the pages.
+//! The gain of separation: write amplification of the stream schemes when nine in ten writes go to a
+//! tenth of the pages.
 
 use crate::common;
 
 use common::{Draws, Named, Setup};
 use thermocline_flash::{Geometry, Lpn};
 
-/// 1024 blocks of 32 pages, 85 % of them data.
+/// 1024 blocks of 32 pages, 85 % data.
 const DEVICE: Geometry = Geometry {
     banks: 1,
     channels: 1,
@@ -61,7 +61,8 @@ fn write_amplification(hot: Hot, victim: &'static str, placement: Named) -> f64 
     amplification
 }
 
-/// `schemes` write less than host writes and survivors apart do, with the same victims.
+/// `schemes` write less than `sep-gc`, which only separates host writes from survivors, with the
+/// same victims.
 fn gain_over_sep_gc(hot: Hot, victim: &'static str, schemes: &[Named]) {
     let copies_apart = write_amplification(hot, victim, Named::plain("sep-gc"));
     for scheme in schemes {

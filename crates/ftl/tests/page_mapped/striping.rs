@@ -1,6 +1,6 @@
-//! Striping over banks (striping paper, §3.2 to §5) through the layer: which bank a page goes to,
-//! which block is cleaned, and what holds meanwhile. Both are compared with records of the test's
-//! own: naive lists of hot pages, and a chip that remembers what was programmed where.
+//! Striping over banks (striping paper, §3.2 to §5) through the layer: the bank of each page, the
+//! choice of victims, and the invariants. Both choices are compared with the test's own records:
+//! naive lists of hot pages, and a chip that records every program.
 
 use crate::common;
 
@@ -22,7 +22,7 @@ use thermocline_policy::{
     victim::{Victim, Weight},
 };
 
-/// The two lists as the paper tells them, the most recent page in front.
+/// The two lists as the paper describes them, the most recent page first.
 #[derive(Debug)]
 struct Lists {
     hot: VecDeque<u32>,
@@ -57,7 +57,7 @@ impl Lists {
     }
 }
 
-/// What the test knows by itself.
+/// The test's own record.
 struct Record {
     lists: Lists,
     /// Block of each page's current copy.
@@ -121,7 +121,7 @@ impl Listener for Shared {
     }
 }
 
-/// The weight policy, each of whose choices is compared with a look at all pages.
+/// The weight policy; each choice is compared with a scan of all pages.
 struct Compared(Shared, u32);
 
 impl Victim for Compared {

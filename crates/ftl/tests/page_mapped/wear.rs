@@ -1,5 +1,5 @@
-//! Wear: blocks that are swapped near the end of life, blocks that die, data that nobody
-//! overwrites, and the baseline that wears a block with every update.
+//! Wear: swaps near the end of life, failing blocks, read-only data, and the baseline that wears
+//! a block with every update.
 
 use crate::common;
 
@@ -19,7 +19,7 @@ fn rules(endurance: u32) -> Rules {
     Rules { in_order: true, endurance, initial_bad_blocks: 0 }
 }
 
-/// Nine tenths of the data are written once and lie still.
+/// Nine tenths of the data are written once and stay cold.
 fn mostly_cold(victim: &str, wear_leveling: WearLeveling) -> (Setup, u32) {
     let victim = victims().into_iter().find(|v| v.0 == victim).expect("registered");
     let mut setup = Setup::new(DEVICE, 0, victim, Named::plain("one-stream"));
