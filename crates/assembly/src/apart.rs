@@ -1,5 +1,5 @@
-//! A layer around another one that tells it which data are read-only: those in regions that whoever serves the
-//! chip names. Hosts have no word for it.
+//! A wrapper that marks writes to given regions as read-only data. The operator names the regions, since hosts
+//! have no command for it.
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! Checking a chip: its checkpoint, its pages and their data are held against each other. Writes
-//! nothing.
+//! Checks a chip: compares its checkpoint, its pages and their data. Writes nothing.
 
 use serde::Serialize;
 use thermocline_flash::Ppn;
@@ -15,27 +14,27 @@ use crate::{
 /// Pages that are named one by one, of each kind of trouble.
 const MOST_NAMED: usize = 100;
 
-/// What a check comes to.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is wrong.
     Sound,
     /// Pages are used by nothing, until they are cleaned.
     Leaks,
-    /// No data are lost, but some of the medium cannot be read: a repair writes it anew.
+    /// No data are lost, but part of the medium cannot be read: a repair rewrites it.
     Damaged,
     /// Data are lost, or the chip contradicts itself.
     Corrupt,
 }
 
-/// What was found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CheckReport {
     /// The chip, as it was named.
     pub image: String,
     /// Nothing is wrong with it.
     pub sound: bool,
-    /// It was unmounted; else the next mount recovers what was flushed.
+    /// Whether it was unmounted; otherwise the next mount recovers the flushed data.
     pub clean: bool,
     /// Logical pages.
     pub logical_pages: u32,
@@ -45,9 +44,9 @@ pub struct CheckReport {
     pub areas_read: u64,
     /// Pages whose data were read and fit their checksums.
     pub pages_verified: u64,
-    /// What the tables contradict themselves in.
+    /// Contradictions in the tables.
     pub contradictions: Vec<String>,
-    /// What is damaged of the medium, in words: of what it keeps twice one copy, or what no page needs.
+    /// Damage of the medium that lost no page, in words: one of two copies, or data that no page needs.
     pub ailments: Vec<String>,
     /// Pages that the checkpoint finds elsewhere than the pages themselves say; of a chip that was not
     /// unmounted they may be ones that were not flushed.
@@ -64,7 +63,7 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// What all of it comes to.
+    /// The verdict over all findings.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let contradicted = !self.contradictions.is_empty() || self.clean && self.differences > 0;
@@ -80,7 +79,7 @@ impl CheckReport {
     }
 }
 
-/// Checks a chip; the data too, unless only the tables are to be looked at.
+/// Checks a chip; the data too, unless only the tables are wanted.
 ///
 /// # Errors
 /// [`AssemblyError`], where it cannot be checked.
@@ -166,9 +165,9 @@ fn check_from_pages(
             }
         }
     }
-    // What the rebuilding could not read is either lost, or was cut off and nobody misses it.
+    // Pages unreadable in the rebuild are either lost, or were cut off and never acknowledged.
     report.leaked_pages = rebuilt.unreadable_pages.saturating_sub(report.lost);
-    // It read what the first look had no need of.
+    // It read parts that the first pass did not need.
     for ailment in layer.chip().ailments() {
         if !report.ailments.contains(&ailment) {
             report.ailments.push(ailment);
@@ -177,7 +176,7 @@ fn check_from_pages(
     Ok(())
 }
 
-/// What the tables of a layer contradict themselves in, and what they were made from.
+/// The contradiction in a layer's tables, with the source that they were built from.
 fn contradiction(source: &str, layer: &AnyLayer<Chip>) -> Option<String> {
     layer.inspect().check().err().map(|e| format!("by the {source}: {e}"))
 }

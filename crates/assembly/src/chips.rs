@@ -13,7 +13,7 @@ use crate::{AnyLayer, AssemblyError, Device, PolicySpec, Store};
 /// A chip, whatever medium it is on.
 pub type Chip = Box<dyn Medium>;
 
-/// The policy that chips are served with where nothing is said of it.
+/// The default policy of a server.
 pub const SERVED: &str = "thermocline";
 
 /// The policy of whoever only looks, or formats, as any other can follow: it asks for least room.
@@ -30,7 +30,7 @@ pub const fn kind_of(layer: u8) -> LayerKind {
     }
 }
 
-/// The policy that a chip of that kind of layer is served with where nothing is said of it.
+/// The default policy of a server for a chip of this kind of layer.
 #[must_use]
 pub const fn served(layer: LayerKind) -> &'static str {
     match layer {
@@ -49,7 +49,7 @@ pub const fn plainest(layer: LayerKind) -> &'static str {
     }
 }
 
-/// What whoever chooses that kind of layer has to know.
+/// A warning for users of this kind of layer.
 #[must_use]
 pub const fn caution(layer: LayerKind) -> Option<&'static str> {
     match layer {
@@ -65,7 +65,7 @@ pub const fn caution(layer: LayerKind) -> Option<&'static str> {
 /// The profile whose times stand for those of a device that has none of its own.
 const GENERIC: &str = "slc-generic";
 
-/// How a chip is to be opened.
+/// How to open a chip.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// Nothing may be written.
@@ -100,7 +100,7 @@ pub struct Opened {
     pub chip: Chip,
     /// The device it stands for.
     pub device: Device,
-    /// What it was formatted as.
+    /// How it was formatted.
     pub summary: Summary,
 }
 
@@ -140,15 +140,15 @@ pub struct Headless {
     pub chip: Chip,
     /// The device it stands for.
     pub device: Device,
-    /// What was found on it.
+    /// What its pages show.
     pub traces: Traces,
 }
 
 /// A chip that holds something.
 pub enum Found {
-    /// The chip tells what it was formatted as.
+    /// A chip with a readable summary.
     Whole(Opened),
-    /// Only its pages are there.
+    /// A chip with nothing but pages.
     Headless(Headless),
 }
 
@@ -194,8 +194,8 @@ pub fn find(place: &Place, access: &Access) -> Result<Found, AssemblyError> {
     Ok(Found::Headless(Headless { chip, device, traces }))
 }
 
-/// Opens whatever stands there, and tells whether the medium keeps how the chip is laid out. Where it
-/// does not, the chip's own index log says how many blocks are the log's.
+/// Opens a chip, and returns whether its medium stores the layout. If not, the chip's own index log
+/// gives the number of log blocks.
 fn open_any(place: &Place, access: &Access) -> Result<(Chip, Device, bool), AssemblyError> {
     let mut opened = open_raw(place, access, 0)?;
     if opened.description.is_none()
@@ -210,7 +210,7 @@ fn open_any(place: &Place, access: &Access) -> Result<(Chip, Device, bool), Asse
     Ok((access.with_faults(opened.chip), device, keeps_layout))
 }
 
-/// Opens a chip of a medium that does not keep how many of its blocks are the index log's.
+/// Opens a chip whose medium does not store the number of index log blocks.
 pub(crate) fn open_with(
     place: &Place,
     access: &Access,
@@ -230,7 +230,7 @@ fn open_raw(
     Ok(place.open(&OpenChip { read_only, direct, lengthen, system_blocks })?)
 }
 
-/// The device that a chip stands for, by what its medium keeps of it.
+/// The device of a chip, by its medium's description.
 pub(crate) fn device_of(place: &Place, opened: &OpenedChip) -> Result<Device, AssemblyError> {
     let geometry = *opened.chip.geometry();
     let Some(description) = &opened.description else { return without_times(place, geometry) };
@@ -241,7 +241,7 @@ pub(crate) fn device_of(place: &Place, opened: &OpenedChip) -> Result<Device, As
     Ok(Device::of_chip(profile))
 }
 
-/// A device of which the system tells the shape but not the times: those are of [`GENERIC`].
+/// A device whose shape the system knows, with the times of [`GENERIC`].
 fn without_times(place: &Place, geometry: Geometry) -> Result<Device, AssemblyError> {
     let name = place.path().map_or_else(|| place.to_string(), |path| path.display().to_string());
     let mut profile = Device::load(GENERIC)?.profile;

@@ -1,7 +1,7 @@
-//! Copies of what a store holds: out of a chip at rest, and into a new image.
+//! Copies a store: from a chip that is not in use, and into a new image.
 //!
-//! What always holds: an image appears under its name only when it is complete and lasts, and one that it
-//! replaces is there until then.
+//! What always holds: an image appears under its name only when it is complete and durable, and the image
+//! that it replaces stays until then.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub struct Original {
     place: Place,
 }
 
-/// What a logical page holds.
+/// The content of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Data.
@@ -44,7 +44,7 @@ pub enum Holds {
 }
 
 impl Original {
-    /// Opens a chip to copy it; nothing on it changes. With `alone` nobody else can open it meanwhile.
+    /// Opens a chip to copy it, without changing it. With `alone` the chip is locked meanwhile.
     ///
     /// # Errors
     /// [`AssemblyError`], where it cannot be opened.
@@ -89,8 +89,8 @@ pub struct NewImage {
 }
 
 impl NewImage {
-    /// Begins an image at a path, of a device and with so many logical pages. Who may open the original may open
-    /// the image.
+    /// Begins an image at a path, for a device and a number of logical pages. It gets the access rights of the
+    /// original.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`] where something is there already, and those of [`Store::format`].
@@ -153,10 +153,10 @@ impl NewImage {
         written.map_err(|e| AssemblyError::failed(&self.place, e))
     }
 
-    /// Makes it last, and gives it its name.
+    /// Makes the image durable, and gives it its name.
     ///
     /// # Errors
-    /// [`AssemblyError::Failed`]; nothing is left of it then.
+    /// [`AssemblyError::Failed`]; the image is removed then.
     pub fn finish(mut self) -> Result<(), AssemblyError> {
         let unmounted = self.layer.upkeep().unmount(self.now + 1);
         unmounted.map_err(|e| AssemblyError::failed(&self.place, e))?;
@@ -185,8 +185,8 @@ pub fn device_from(profile: &str) -> Result<Device, AssemblyError> {
     Ok(Device::of_chip(profile))
 }
 
-/// The smallest store of a device's kind that holds so many pages with so much over-provisioning; it
-/// exports them and no more.
+/// The smallest store of a device's kind that exports exactly `pages` pages with the given
+/// over-provisioning.
 ///
 /// # Errors
 /// [`AssemblyError`], if no size does.

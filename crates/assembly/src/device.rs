@@ -93,7 +93,7 @@ impl Device {
         Self { profile, fixed_capacity: true, over_provisioning: None }
     }
 
-    /// Logical pages it exports with so much over-provisioning: its data pages over that and 1.
+    /// Logical pages that it exports: data pages / (1 + over-provisioning).
     #[must_use]
     pub fn exported_pages(&self, over_provisioning: f64) -> u32 {
         let geometry = &self.profile.geometry;
@@ -122,7 +122,7 @@ impl Device {
     /// A built-in profile by name, or a TOML file.
     ///
     /// # Errors
-    /// [`AssemblyError`], naming the file and what is wrong in it, or the nearest name.
+    /// [`AssemblyError`], naming the file and its fault, or the nearest name.
     pub fn load(name: &str) -> Result<Self, AssemblyError> {
         let profile = if let Some((_, text)) = BUILT_IN_PROFILES.iter().find(|(n, _)| *n == name) {
             toml::from_str(text)
@@ -148,7 +148,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Over-provisioning of a drive: its flash over what it exports, less 1.
+    /// Over-provisioning of a drive: its flash / its exported bytes − 1.
     fn spare(&self, drive: &Drive) -> Result<f64, AssemblyError> {
         let geometry = &self.profile.geometry;
         let data = u64::from(geometry.data_blocks())
@@ -231,8 +231,8 @@ impl Device {
         Ok(self)
     }
 
-    /// The part of the device that a sample of its pages fills: as many blocks, each with one of `of`
-    /// of its pages. What a page takes is what so many took, so that the device is as busy.
+    /// The device for a sample of its pages: the same number of blocks with one in `of` pages each. A
+    /// page takes the time of `of` pages, so that the device is as busy.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`] if the blocks would be too small to stand for those of the device.
@@ -360,7 +360,7 @@ impl Device {
         Ok(self)
     }
 
-    /// Checks what the drive has beside its log.
+    /// Checks the parts of the drive beside its log.
     fn check_front(&self) -> Result<(), &'static str> {
         let Profile { write_buffer, slc_cache, stripe_pages, overhead, .. } = &self.profile;
         if write_buffer.is_some_and(|buffer| buffer.bytes == 0) {
@@ -419,7 +419,7 @@ impl Device {
             .map_err(|e| AssemblyError::Input(format!("device {}: {e}", self.profile.name)))
     }
 
-    /// The device with as many blocks in each bank as `data_blocks` need.
+    /// The device with enough blocks in each bank for `data_blocks`.
     ///
     /// # Errors
     /// [`AssemblyError::Input`] if no device has so many.
@@ -464,7 +464,7 @@ mod tests {
         assert!(with(banks(0)).is_err() && with(banks(193)).is_err());
         assert!(with(Overrides { capacity: Some(1), ..Overrides::default() }).is_err());
         assert!(with(Overrides { capacity: Some(24 << 20), ..banks(7) }).is_err());
-        // A capacity that nobody asked for is rounded down to whole blocks in each bank.
+        // A default capacity is rounded down to whole blocks in each bank.
         let seven = with(banks(7)).expect("27 blocks in each of 7 banks").profile.geometry;
         assert_eq!((seven.blocks_per_bank, seven.banks), (27, 7));
         let mut dead = device.clone();

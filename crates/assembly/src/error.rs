@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault it is.
+//! Errors, by cause.
 
 use thermocline_ftl::{FtlError, MountError};
 use thermocline_media::MediumError;
@@ -12,7 +12,7 @@ pub enum AssemblyError {
     /// A file, a chip, or figures that make no device.
     #[error("{0}")]
     Input(String),
-    /// What a chip holds is damaged in a way that nobody can tell where.
+    /// A chip is damaged at an unknown place.
     #[error("{0}")]
     Damaged(String),
     /// The chip or the system failed.
@@ -27,7 +27,7 @@ pub enum AssemblyError {
 }
 
 impl AssemblyError {
-    /// Something that was to be done to a chip could not be.
+    /// An operation on a chip failed.
     pub(crate) fn failed(chip: &dyn std::fmt::Display, error: impl std::fmt::Display) -> Self {
         Self::Failed(format!("{chip}: {error}"))
     }
@@ -41,7 +41,7 @@ impl AssemblyError {
         }
     }
 
-    /// An error of a layer in use, of whose chip so many blocks were retired.
+    /// An error of a layer in use; `retired` blocks of its chip were retired.
     #[must_use]
     pub fn of_layer(error: FtlError, retired: u64) -> Self {
         match error {

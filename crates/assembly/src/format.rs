@@ -13,7 +13,7 @@ use crate::{
     store::{self, new_format},
 };
 
-/// How a chip is to be formatted.
+/// How to format a chip.
 #[derive(Clone, Debug)]
 pub struct FormatOptions {
     /// The device, where the medium leaves its shape open.
@@ -24,11 +24,11 @@ pub struct FormatOptions {
     pub layer: LayerKind,
     /// Takes all the space of the chip now.
     pub preallocate: bool,
-    /// Formats what is a chip, or anything else, already. What it holds is lost.
+    /// Formats an existing chip or other file. Its data are lost.
     pub force: bool,
 }
 
-/// What was made.
+/// The new store.
 #[derive(Clone, Debug, Serialize)]
 pub struct Formatted {
     /// The chip, as it was named.
@@ -37,7 +37,7 @@ pub struct Formatted {
     pub device: String,
     /// Bytes that the store exports.
     pub exported_bytes: u64,
-    /// The same in pages.
+    /// Exported pages.
     pub logical_pages: u32,
     /// Bytes of a page.
     pub page_size: u32,
@@ -52,15 +52,14 @@ pub struct Formatted {
     /// Blocks that may fail before the chip takes no more writes, with the policy that it is served with
     /// by default; none where that policy does not fit.
     pub spare_blocks: Option<u32>,
-    /// What has to be known of the layer.
+    /// A warning about the layer.
     pub caution: Option<&'static str>,
 }
 
-/// Makes an empty store on a chip, which is made too where its medium makes chips.
+/// Makes an empty store on a chip. Creates the chip if its medium can.
 ///
 /// # Errors
-/// [`AssemblyError`]. Of a chip that was made for it nothing is left then; one that it was to replace is as it
-/// was.
+/// [`AssemblyError`]. A chip created for the store is removed then; one to be replaced is unchanged.
 pub fn format(place: &Place, options: &FormatOptions) -> Result<Formatted, AssemblyError> {
     let medium = place.medium();
     if medium.open.is_none() {

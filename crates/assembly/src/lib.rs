@@ -1,14 +1,14 @@
-//! From words to a layer on a chip: what the simulator, the server's commands and every other door to
-//! the translation core have in common.
+//! From words to a layer on a chip: the common part of the simulator, the server's commands and every
+//! other interface to the translation core.
 //!
 //! * [`PolicySpec`] is a combination of policies by name, [`Device`] a chip by its figures.
-//! * [`Room`] is what a device holds under a policy; [`LayerPlan`] works out the rest and builds the
-//!   layer on any chip, with its type known to a [`LayerVisitor`].
+//! * [`Room`] is the capacity of a device under a policy; [`LayerPlan`] derives the rest and builds
+//!   the layer on any chip, with its type known to a [`LayerVisitor`].
 //! * [`Store`] formats, mounts and salvages chips that hold data.
 //! * [`chips`] finds and opens them by their names; [`format`](format()), [`check`](check()),
 //!   [`repair`](repair()) and [`status`](status()) do the rest of a chip's life, and a [`Candidate`]
 //!   becomes a layer that can be served, and mounted again by a [`Remounter`].
-//! * [`copy`] takes a store's pages to another one.
+//! * [`copy`] copies a store's pages to another one.
 //!
 //! A store on a chip in memory:
 //!

@@ -1,5 +1,4 @@
-//! An image of which both copies of the header page are lost: each block of its index log says what the chip was
-//! formatted as, and the header page is written anew by that.
+//! Restores the header page of an image that lost both copies, from the summary in each block of its index log.
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
@@ -23,7 +22,7 @@ const SECTOR: usize = 512;
 const DEVICES: [(Kind, &str); 2] =
     [(Kind::Nand, "slc-generic"), (Kind::Nor, "intel-series2plus-24m")];
 
-/// Writes the header page anew, where there is none and the log says what it was. What was done, in words.
+/// Rewrites a missing header page if the log has the summary. Returns what was done, in words.
 pub(crate) fn renew(place: &Place) -> Result<Option<String>, AssemblyError> {
     let failed = |e: &dyn std::fmt::Display| AssemblyError::failed(place, e);
     let Some(path) = place.path().filter(|path| path.is_file()) else { return Ok(None) };
@@ -45,8 +44,8 @@ pub(crate) fn renew(place: &Place) -> Result<Option<String>, AssemblyError> {
     Ok(None)
 }
 
-/// What the log says that the chip was formatted as; each once, the last in the file first: the log lies at the end.
-/// Holes are passed over: a file of some KiB may call itself terabytes long.
+/// The distinct summaries in the log, the last in the file first, since the log is at the end. Skips holes: a file
+/// of some KiB may have a size of terabytes.
 fn summaries(path: &Path) -> std::io::Result<Vec<Summary>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -1,7 +1,7 @@
-//! A layer on a device with everything worked out that the words left open, and its building.
+//! A fully resolved layer on a device, and its construction.
 //!
-//! Simulations and stores on chips that hold data are built by this code alone: with the same
-//! watermarks, time scale and seeds, so that a server counts for a trace what the simulator counts.
+//! This code alone builds simulations and stores on chips that hold data, with the same watermarks,
+//! time scale and seeds: a server's counters for a trace equal the simulator's.
 
 use std::{fmt, sync::Arc};
 
@@ -21,7 +21,7 @@ use thermocline_policy::{
 
 use crate::{AssemblyError, Device, PolicySpec, Room, policy::Faults};
 
-/// Of the spare blocks of a bank one in so many stays free where erases are grouped, and so many at most.
+/// With grouped erases, one in `GROUP_SHARE` spare blocks of a bank stays free, at most `GROUP_MOST`.
 const GROUP_SHARE: u32 = 8;
 const GROUP_MOST: u32 = 64;
 
@@ -44,9 +44,9 @@ pub struct LayerPlan {
     pub time_scale_ns: f64,
     /// The seed.
     pub seed: u64,
-    /// Who is told of the victims that are chosen.
+    /// Receives the chosen victims.
     pub onlooker: Onlooking,
-    /// What came of policies of the user's own.
+    /// Errors of user-defined policies.
     pub faults: Faults,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Debug for Onlooking {
 
 /// Takes a layer whose type is known only when the program runs.
 pub trait LayerVisitor<C> {
-    /// What it makes of the layer.
+    /// The visitor's result.
     type Output;
 
     /// Takes the layer.
@@ -70,7 +70,7 @@ pub trait LayerVisitor<C> {
 }
 
 impl LayerPlan {
-    /// Plans a layer of so many logical pages, which must have room on the device.
+    /// Plans a layer with the given logical pages, which must fit on the device.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], naming the argument of an idle policy.
@@ -101,8 +101,8 @@ impl LayerPlan {
         })
     }
 
-    /// Its watermarks with so many more free blocks that one sync does for the erases of many: an eighth of
-    /// the spare blocks, which cleaning then does without.
+    /// Its watermarks raised by an eighth of the spare blocks, so that one sync covers many erases. Garbage
+    /// collection loses those blocks.
     #[must_use]
     pub fn grouped(&self) -> Watermarks {
         let Watermarks { reserve, low, high } = self.watermarks;
@@ -111,7 +111,7 @@ impl LayerPlan {
         Watermarks { reserve, low, high: high.max(low) }
     }
 
-    /// Builds the layer on an erased chip. A placement that knows the future is told it.
+    /// Builds the layer on an erased chip. A placement that uses the future gets it.
     ///
     /// # Errors
     /// [`AssemblyError`], if an argument is wrong or the chip has no room.
@@ -175,7 +175,7 @@ impl LayerPlan {
             .map_err(|e| AssemblyError::Usage(format!("placement {}: {e}", call.name)))
     }
 
-    /// Puts around a layer what tells it which data are dead, where the policy wants it.
+    /// Wraps a layer in the detection of dead data, if the policy wants it.
     pub(crate) fn watched<C: Chip + 'static, V: LayerVisitor<C>>(
         &self,
         layer: impl Layer<Chip = C> + Send + 'static,
@@ -208,7 +208,7 @@ impl LayerPlan {
         }
     }
 
-    /// What builds the victim policy of each bank.
+    /// The constructor of each bank's victim policy.
     pub fn victims(&self) -> impl Fn(u32) -> Box<dyn Victim> {
         let call = &self.policy.victim;
         let listed =

@@ -10,12 +10,12 @@ use crate::{AnyLayer, AssemblyError, Progress, chips::Chip};
 /// Pages between two looks whether the user wants an end.
 const AT_ONCE: u32 = 1024;
 
-/// A logical page in trouble, and where it lies.
+/// A lost logical page and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PageAt {
     /// The logical page.
     pub lpn: u32,
-    /// The erase block; none where there is no copy of it.
+    /// The erase block; `None` if there is no copy.
     pub block: Option<u32>,
     /// The page of that block.
     pub page: Option<u32>,
@@ -38,7 +38,8 @@ pub(crate) fn places(layer: &mut AnyLayer<Chip>) -> Vec<Ppn> {
     (0..layer.logical_pages()).map(|lpn| layer.find(Lpn(lpn))).collect()
 }
 
-/// Reads every page that holds data, and passes on those that cannot be read. How many could.
+/// Reads every page that holds data, and reports the unreadable ones. Returns the number of
+/// readable ones.
 pub(crate) fn read_all(
     layer: &mut AnyLayer<Chip>,
     place: &Place,

@@ -5,7 +5,7 @@ use thermocline_policy::trigger::Watermarks;
 
 use crate::{AnyLayer, AssemblyError, Device, PolicySpec, ServeOptions, Store, chips::Chip};
 
-/// What it takes to mount a chip again.
+/// Everything needed to mount a chip again.
 #[derive(Clone, Debug)]
 pub struct Remounter {
     device: Device,
@@ -38,7 +38,7 @@ impl Remounter {
         Ok(self.store().plan()?.watermarks)
     }
 
-    /// The same with another policy and other watermarks. Idle work and dead data stay as they are.
+    /// A remounter with another policy and other watermarks. Idle work and dead data stay.
     ///
     /// # Errors
     /// Those of [`Store::plan`]: the device has no room for it.

@@ -15,7 +15,7 @@ use crate::{
     store::new_format,
 };
 
-/// What was done.
+/// The result of a repair.
 #[derive(Clone, Debug, Serialize)]
 pub struct Repaired {
     /// The chip, as it was named.
@@ -30,17 +30,16 @@ pub struct Repaired {
     pub pages_with_data: u32,
     /// Pages of the chip that cannot be read.
     pub unreadable_pages: u64,
-    /// Logical pages that hold something older than the newest copy, or than the checkpoint said, and
-    /// where what they hold now lies.
+    /// Logical pages that hold an older copy than the newest, or than the one in the checkpoint, with
+    /// the place of the present copy.
     pub rolled_back: Vec<PageAt>,
     /// Logical pages whose newest copy cannot be read: they stay errors.
     pub lost: Vec<PageAt>,
-    /// Pages that were flushed and not found, of which nobody knows whose they were: some logical pages hold
-    /// something older now.
+    /// Flushed pages not found whose logical pages are unknown: some logical pages hold older data now.
     pub missing_pages: u64,
-    /// Pages of the index log of which the same holds: trimmed pages may hold their data again.
+    /// Flushed pages of the index log not found: trimmed pages may hold their data again.
     pub missing_log_pages: u64,
-    /// What of the medium itself was mended.
+    /// Repairs of the medium itself.
     pub mended: Vec<String>,
 }
 
@@ -66,7 +65,7 @@ pub fn repair(
         .unmount(recovery.newest_time.saturating_add(1))
         .map_err(|e| AssemblyError::failed(place, e))?;
     layer.chip_mut().sync().map_err(|e| AssemblyError::failed(place, e))?;
-    // What was lost with the end of the file stands in the tables by now.
+    // Losses at a truncated end of the file are in the tables by now.
     let mut mended = layer.chip_mut().mend().map_err(|e| AssemblyError::failed(place, e))?;
     mended.splice(0..0, header);
     Ok(Repaired {
@@ -111,8 +110,8 @@ fn rebuild(
     Ok((layer, recovery, true))
 }
 
-/// The store with as many logical pages as a chip of this size usually has, where pages of data alone tell of a
-/// least number: what was never written belongs to the disk too, and a file system counts on it.
+/// The store with the usual number of logical pages for its size, if the pages give only a lower bound:
+/// unwritten pages belong to the disk too, and a file system relies on its size.
 fn as_formatted(known: Store) -> Store {
     let mut usual = known.device.exported_pages(USUAL_OVER_PROVISIONING);
     if known.policy.layer == LayerKind::InPlace {

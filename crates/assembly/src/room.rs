@@ -1,7 +1,7 @@
-//! What a device holds under a policy: the reserve, the open blocks, and what they leave for data.
+//! The capacity of a device under a policy: the reserve, the open blocks, and the rest for data.
 //!
 //! In every bank the reserve stays free, and each open block needs a block of garbage beside it, or
-//! cleaning would free nothing.
+//! garbage collection would free nothing.
 
 use thermocline_flash::Geometry;
 use thermocline_ftl::nftl;
@@ -78,7 +78,7 @@ impl Room {
         Ok(Self { watermarks, capacity_pages, most_pages, smallest_bank })
     }
 
-    /// Blocks of a bank beside those its share of so many logical pages takes.
+    /// Blocks of a bank beyond those that its share of the logical pages takes.
     #[must_use]
     pub fn spare_blocks(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
         let pages = u64::from(geometry.data_pages_per_block());
@@ -102,8 +102,8 @@ fn check(asked: Watermarks, batch: u32) -> Result<(), AssemblyError> {
     Ok(())
 }
 
-/// The watermarks in a bank of so many blocks; a falling threshold begins at an eighth of them unless
-/// it was said where.
+/// The watermarks in a bank of `blocks` blocks; a falling threshold begins at an eighth of them by
+/// default.
 fn resolve(asked: Watermarks, trigger: Trigger, blocks: u64) -> Watermarks {
     let early = (blocks / 8).min(u64::from(asked.low) + 64) as u32;
     if trigger == Trigger::Falling && asked.high == asked.low {

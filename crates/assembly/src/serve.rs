@@ -1,4 +1,4 @@
-//! Chips made ready to be served: found first, all of them, and mounted or formatted then.
+//! Prepares chips for a server: finds all of them, then mounts or formats each.
 
 use std::ops::Range;
 
@@ -19,20 +19,20 @@ use crate::{
 
 /// A chip to be served, which nothing was done to yet.
 pub enum Candidate {
-    /// Of a medium whose chips do not outlive the program: one of this device is to be made.
+    /// A chip to create, of this device, on a medium whose chips end with the process.
     New(Place, Device),
     /// It is formatted.
     Formatted(Opened),
 }
 
-/// How a chip is to be served.
+/// How to serve a chip.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// The policies.
     pub policy: PolicySpec,
-    /// Physical over logical pages, less 1, of a chip that is to be made.
+    /// Physical / logical pages − 1 of a new chip.
     pub over_provisioning: f64,
-    /// When cleaning starts and stops, in each bank.
+    /// When garbage collection starts and stops, in each bank.
     pub watermarks: Watermarks,
     /// Whether more blocks than these say are kept free where a sync waits for a disk, so that one does
     /// for the erases of many.
@@ -45,7 +45,7 @@ pub struct ServeOptions {
     pub separate: Vec<Range<u64>>,
     /// Rebuilds the tables from the pages, as if there were no checkpoint.
     pub rebuild: bool,
-    /// Bytes of memory for changes of a map that lies on the chip; the layer's own default if nothing is said.
+    /// Memory for changes of a map on the chip, in bytes; the layer's default if `None`.
     pub map_cache: Option<u64>,
 }
 
@@ -55,15 +55,15 @@ pub struct Served {
     pub layer: AnyLayer<Chip>,
     /// The device it stands for.
     pub device: Device,
-    /// What was found, where it was formatted before.
+    /// The findings of the mount, if it was formatted before.
     pub recovery: Option<Recovery>,
     /// The time of the layer, in nanoseconds: its clock goes on from there.
     pub time_ns: u64,
     /// Why it takes no more writes, if that is so.
     pub end_of_life: Option<EndOfLife>,
-    /// What it was formatted as.
+    /// How it was formatted.
     pub summary: Summary,
-    /// Mounts it by other policies.
+    /// Mounts it with other policies.
     pub remounter: Remounter,
 }
 
@@ -83,7 +83,7 @@ impl Candidate {
         Ok(Self::New(place.clone(), device()?))
     }
 
-    /// The policy that it is served with where nothing is said of it.
+    /// The default policy.
     #[must_use]
     pub const fn default_policy(&self, map_cache: Option<u64>) -> &'static str {
         match self.kind(map_cache) {
@@ -92,8 +92,7 @@ impl Candidate {
         }
     }
 
-    /// The kind of its layer. A chip in memory is made for a map that lies on it where somebody says how much of that
-    /// memory holds.
+    /// The kind of its layer. A chip in memory gets its map on the chip if a map cache is given.
     #[must_use]
     pub const fn kind(&self, map_cache: Option<u64>) -> Option<LayerKind> {
         match self {

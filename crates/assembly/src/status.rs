@@ -25,15 +25,15 @@ pub struct Status {
     pub format_version: u16,
     /// The kind of layer.
     pub layer: &'static str,
-    /// What is the matter, in a few words.
+    /// The state, in a few words.
     pub state: &'static str,
-    /// What to do.
+    /// The remedy.
     pub action: &'static str,
-    /// What is damaged of what the medium keeps beside the chip's pages, in words.
+    /// Damage of the medium's own data beside the chip's pages, in words.
     pub ailments: Vec<String>,
     /// Bytes that the store exports.
     pub exported_bytes: u64,
-    /// The same in pages.
+    /// Exported pages.
     pub logical_pages: u32,
     /// Bytes of a page.
     pub page_size: u32,
@@ -52,7 +52,7 @@ pub struct Status {
     /// Blocks that may fail before the chip takes no more writes, with the policy that it is served with
     /// by default; none where that policy does not fit.
     pub spare_blocks: Option<u32>,
-    /// How worn it is.
+    /// Its wear.
     pub wear: Wear,
     /// Its banks.
     pub banks: Vec<BankStatus>,
@@ -61,11 +61,11 @@ pub struct Status {
 /// How a bank is.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct BankStatus {
-    /// Blocks of it that are free.
+    /// Free blocks of it.
     pub free_blocks: u32,
-    /// Pages of it with current data.
+    /// Valid pages of it.
     pub current_pages: u32,
-    /// How worn it is.
+    /// Its wear.
     pub wear: Wear,
 }
 
@@ -78,7 +78,7 @@ pub struct Wear {
     pub min: u32,
     /// The most.
     pub max: u32,
-    /// What the device is rated for.
+    /// Rated P/E cycles of the device.
     pub endurance: u32,
 }
 
@@ -127,7 +127,7 @@ fn banks(layer: &AnyLayer<Chip>, endurance: u32) -> Vec<BankStatus> {
     (0..).zip(layer.inspect().banks()).map(of).collect()
 }
 
-/// What is the matter, and what to do.
+/// The state and its remedy.
 fn state(
     layer: &AnyLayer<Chip>,
     recovery: &Recovery,

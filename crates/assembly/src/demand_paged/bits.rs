@@ -1,6 +1,6 @@
 //! A bit for each logical page.
 
-/// Bits, and how many of them are set.
+/// A bit set that counts its set bits.
 #[derive(Debug)]
 pub(super) struct Bits {
     words: Vec<u64>,
@@ -35,7 +35,7 @@ impl Bits {
         self.count
     }
 
-    /// How many are set, counted again.
+    /// The recounted number of set bits.
     pub(super) fn recount(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }

@@ -1,7 +1,7 @@
-//! Dumps of NAND chips that a microcontroller wrote, or is to find: every page, and behind it its spare bytes, in which the
-//! layer's area stands somewhere.
+//! Dumps of NAND chips of microcontrollers: every page, followed by its spare bytes, which contain the layer's area at
+//! some offset.
 //!
-//! A dump becomes an image that is served, checked and repaired as any other, and such an image becomes a dump.
+//! A dump becomes an image that is served, checked and repaired like any other, and an image becomes a dump.
 
 use std::{
     fs::File,
@@ -51,7 +51,7 @@ impl FromStr for Spare {
     }
 }
 
-/// What was read, or written.
+/// The pages read or written.
 #[derive(Clone, Debug, Serialize)]
 pub struct Dumped {
     /// Erase blocks.
@@ -123,7 +123,7 @@ pub fn read_dump(
     Ok(dumped)
 }
 
-/// A blank chip with so many blocks for data, and the store that is to be found on it.
+/// A blank chip with the given data blocks, and the store to mount from it.
 fn chip_for(
     to: &Path,
     device: &Device,
@@ -138,7 +138,7 @@ fn chip_for(
     geometry.blocks_per_bank = blocks + geometry.system_blocks;
     geometry.check().map_err(|e| AssemblyError::Input(e.to_string()))?;
     let policy = PolicySpec::parse("greedy", None, None)?.on(LayerKind::DemandPaged)?;
-    // How many logical pages there are the map says.
+    // The map gives the number of logical pages.
     let store = Store::new(Device::of_chip(profile), policy, 1);
     let name = to.to_str().ok_or_else(|| {
         AssemblyError::Usage(format!("{}: name a path that is UTF-8", to.display()))
@@ -147,7 +147,7 @@ fn chip_for(
     Ok((create(&place, &store, false, Replace::Never, rights)?, store))
 }
 
-/// Programs what a block of the dump holds.
+/// Programs the pages of a block of the dump.
 fn copy_block(
     chip: &mut dyn Medium,
     block: BlockId,
@@ -258,7 +258,7 @@ fn put_page(
         Err(FlashError::Unreadable(_)) => false,
         Err(e) => return Err(e),
     };
-    // Nothing tells a reader of the dump that a page could not be read, but that its area says nothing.
+    // A dump shows an unreadable page only by an area without content.
     let from = page_size + spare.at as usize;
     page[from..from + AREA].copy_from_slice(if is_readable { &area } else { &[0; AREA] });
     Ok(())

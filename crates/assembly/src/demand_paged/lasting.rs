@@ -1,9 +1,9 @@
-//! Which programs last, as pages tell: after a crash a page that cannot be read was either cut off, and the copy
-//! before it counts, or it was flushed and is damaged, and then no older copy may take its place.
+//! Which programs are durable, by the areas of pages. After a crash an unreadable page was either cut off, and
+//! the copy before it counts, or it was flushed and is damaged, and then no older copy may replace it.
 //!
-//! Each page tells of the programs since the layer was mounted, or since one failed: where they began, and up to which of
-//! them a sync was done. What one mount did says nothing of the programs before, which a loss of power may have cut
-//! off. Both numbers stand in the high bits of the time beside the page, as distances from its own number, 12 bits each.
+//! Each page records the programs since the mount, or since one failed: the first, and the last that a sync has
+//! covered. A mount says nothing about earlier programs, which a loss of power may have cut off. Both numbers are in
+//! the high bits of the area's time, as distances from the page's own number, 12 bits each.
 
 /// Bits of a distance.
 const BITS: u32 = 12;
@@ -13,10 +13,10 @@ const STEPS: u64 = 1 << STEPS_BITS;
 /// Bits of the time, which is in steps of two to the power of [`TIME_STEP`] nanoseconds: a millisecond, about.
 const TIME_BITS: u32 = 64 - 2 * BITS;
 const TIME_STEP: u32 = 20;
-/// The least time between two pages that the background writes to tell of a sync, in nanoseconds.
+/// The least time between two pages that background work writes to record a sync, in nanoseconds.
 const QUIET_NS: u64 = 60_000_000_000;
 
-/// What programs are known to last.
+/// The programs known to be durable.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lasting {
     /// First and last numbers, of programs without a mount or a failure between them.
@@ -27,14 +27,14 @@ pub(super) struct Lasting {
     until: u64,
     /// The last one.
     last: u64,
-    /// The last number up to which a page tells that all last.
+    /// The number up to which a page has recorded durability.
     told: u64,
-    /// When the background had that told.
+    /// When background work last recorded it.
     told_at: Option<u64>,
 }
 
 impl Lasting {
-    /// The next program is the first of others: what is known of the chip is found again, or one failed.
+    /// Begins a new range of programs: after a mount or a failed program.
     pub(super) const fn begin(&mut self) {
         self.began = None;
     }
@@ -49,7 +49,7 @@ impl Lasting {
         self.until = self.last;
     }
 
-    /// What stands beside the program of that number for its time.
+    /// The time field of the area of that program.
     pub(super) fn program(&mut self, number: u64, time_ns: u64) -> u64 {
         let began = *self.began.get_or_insert(number);
         self.last = number;
@@ -64,7 +64,7 @@ impl Lasting {
         (until << BITS | began) << TIME_BITS | time
     }
 
-    /// Whether a page should tell of the last sync: nothing was programmed after it, and the last time was not a moment ago.
+    /// Whether to record the last sync in a page: nothing was programmed after it, and the last record is old enough.
     pub(super) fn is_record_due(&mut self, now: u64) -> bool {
         let is_news =
             self.until == self.last && self.began.is_some_and(|began| began <= self.until);
@@ -76,7 +76,7 @@ impl Lasting {
         is_due
     }
 
-    /// Learns what a page tells. Its time.
+    /// Takes the record of a page. Returns its time.
     pub(super) fn learn(&mut self, number: u64, beside: u64) -> u64 {
         if let Some((from, until)) = told(number, beside) {
             self.add(from, until);
@@ -107,7 +107,7 @@ impl Lasting {
     }
 }
 
-/// The programs that last by what stands beside the page of a number, if it tells of any.
+/// The durable programs by the area of a page, if it records any.
 pub(super) fn told(number: u64, beside: u64) -> Option<(u64, u64)> {
     let code = beside >> TIME_BITS;
     let (until, began) = (code >> BITS, code & ((1 << BITS) - 1));
@@ -115,7 +115,7 @@ pub(super) fn told(number: u64, beside: u64) -> Option<(u64, u64)> {
     (until > 0).then(|| (of(began), of(until)))
 }
 
-/// The time in nanoseconds of what stands beside a page: the latest that it may be.
+/// The latest possible time of an area's time field, in nanoseconds.
 pub(super) const fn time_ns(beside: u64) -> u64 {
     let time = beside & ((1 << TIME_BITS) - 1);
     if time == 0 { 0 } else { time << TIME_STEP | ((1 << TIME_STEP) - 1) }

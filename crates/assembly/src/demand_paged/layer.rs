@@ -21,7 +21,7 @@ const MOST_BATCH: u32 = 64;
 pub(super) type Store<C> =
     Ftl<'static, OnFlash<C>, Box<dyn Victim + Send>, Box<dyn Placement + Send>>;
 
-/// A store whose map lies on its chip.
+/// A store with its map on the chip.
 pub(super) struct DemandPaged<C> {
     ftl: Store<C>,
     /// Logical pages that hold data: a bit each, so that hosts can ask for holes without a look at the chip.
@@ -38,9 +38,9 @@ pub(super) struct DemandPaged<C> {
     batch: u32,
     /// No block is left to be written.
     is_over: bool,
-    /// What a look at all areas found that cannot be.
+    /// A contradiction found in a scan of all areas.
     contradiction: Option<String>,
-    /// The tables could not be made again: nothing can be done any more.
+    /// The tables could not be rebuilt: every operation fails from then on.
     is_broken: bool,
 }
 
@@ -75,11 +75,11 @@ impl<C: Chip> DemandPaged<C> {
         ftl.each_lost(|lpn| lost.set(lpn))
     }
 
-    /// What a mount found.
+    /// The findings of the mount.
     pub(super) fn recovery(&self) -> Recovery {
         let nand = self.ftl.nand();
         Recovery {
-            // What a loss of power cut off, and what never counts, is still there.
+            // Torn pages and pages that never counted are still on the chip.
             clean: self.ftl.is_saved(),
             used_checkpoint: true,
             areas_read: self.ftl.counters().area_reads,
@@ -90,7 +90,7 @@ impl<C: Chip> DemandPaged<C> {
         }
     }
 
-    /// Looks at all areas: of no logical page there is a newer copy than the one that the map names.
+    /// Scans all areas: no logical page has a newer copy than the one in the map.
     pub(super) fn audit(&mut self) -> Result<(), Error> {
         let mut mapped = vec![(u32::MAX, 0_u64); self.ftl.logical_pages() as usize];
         self.ftl.each_mapped(|lpn, at| mapped[lpn as usize].0 = at)?;
@@ -113,7 +113,7 @@ impl<C: Chip> DemandPaged<C> {
             if at == u32::MAX || at == page || sequence <= known {
                 continue;
             }
-            // What the power cut off is nothing.
+            // A torn page is no copy.
             match self.ftl.nand_mut().read(page, 0, &mut payload) {
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
@@ -128,8 +128,7 @@ impl<C: Chip> DemandPaged<C> {
         Ok(())
     }
 
-    /// What stands beside a page; nothing in a bad block, or in one that is erased before it is written: they may
-    /// hold anything.
+    /// The area of a page; `Nothing` in a bad block or one that is erased before use: they may hold anything.
     fn area(&mut self, page: u32) -> Result<Found, Error> {
         let block = page / self.ftl.nand().geometry().pages;
         if matches!(self.ftl.block_use(block).0, Use::Bad | Use::Free) {
@@ -144,7 +143,8 @@ impl<C: Chip> DemandPaged<C> {
         }
     }
 
-    /// The host changes something: what the mount wrote in memory only is done on the chip, by another mount.
+    /// Called before a change by the host: repeats on the chip, by another mount, the writes that the first
+    /// mount made in memory only.
     fn begin_to_change(&mut self, now: u64) -> Result<(), FtlError> {
         self.ftl.nand_mut().now = now;
         // A mount that failed is tried again: there may be room now.
@@ -156,7 +156,7 @@ impl<C: Chip> DemandPaged<C> {
         Ok(())
     }
 
-    /// What came of an operation. The counts are those after it.
+    /// Converts the result of an operation, and updates the counters.
     fn after<T>(&mut self, lpn: Lpn, done: Result<T, Error>) -> Result<T, FtlError> {
         let did = self.ftl.counters();
         self.counters = Counters {
@@ -269,7 +269,7 @@ impl<C: Chip> Upkeep for DemandPaged<C> {
         self.read_page(lpn, into)
     }
 
-    /// A sync that nothing followed is told of by a page of the map.
+    /// Records a sync without later programs by writing a map page.
     fn scrub(&mut self, now: u64) -> Result<bool, FtlError> {
         let is_nothing = self.is_over || self.is_broken || self.ftl.nand().is_draft();
         if is_nothing || !self.ftl.nand_mut().lasting.is_record_due(now) {

@@ -1,5 +1,5 @@
-//! The layer of microcontrollers on a chip that holds data: its map lies on the chip, so a store takes little memory,
-//! and a device with as little can use the same store.
+//! The microcontrollers' layer on a chip that holds data: its map is on the chip, so a store takes little memory, and
+//! a device with little memory can use the same store.
 
 mod bits;
 pub mod dump;
@@ -25,15 +25,15 @@ pub use self::{
 };
 use crate::{AnyLayer, AssemblyError, PolicySpec, store::Begin};
 
-/// Bytes of memory for changes of the map where nothing is said of it.
+/// Default memory for changes of the map, in bytes.
 const DEFAULT_CACHE: u64 = 256 << 10;
 /// Bytes beyond which a change waits too long for room among the others.
 const MOST_CACHE: u64 = 16 << 20;
-/// Changes for each page of the map: at least, and where nothing is said of it.
+/// Changes for each map page: the minimum, and the default.
 const LEAST_CHANGES: u64 = 2;
 const DEFAULT_CHANGES: u64 = 4;
 
-/// Blocks of the chip for what it was formatted as.
+/// Blocks of the chip that hold its format.
 pub(crate) const fn system_blocks(geometry: &Geometry) -> u32 {
     index::blocks_for_heads(geometry.blocks())
 }
@@ -44,14 +44,14 @@ pub(crate) fn most_pages(geometry: &Geometry, policy: &PolicySpec) -> Result<u32
     Ok(most_logical_pages(&nand::shape(geometry), 0, placement.streams()))
 }
 
-/// Blocks that may go bad before the chip cannot hold so many logical pages.
+/// Blocks that may go bad before the chip is too small for the logical pages.
 pub(crate) fn spare_blocks(geometry: &Geometry, logical_pages: u32, streams: u8) -> u32 {
     let shape = nand::shape(geometry);
     let holds = |bad: &u32| most_logical_pages(&shape, *bad, streams) >= logical_pages;
     (1..geometry.data_blocks()).take_while(holds).last().unwrap_or(0)
 }
 
-/// What policies are refused for.
+/// The layer's name in the errors about policies.
 const WHERE: &str = "the demand-paged layer";
 
 /// A store to be put on a chip.
@@ -91,7 +91,7 @@ impl Plan<'_> {
         let pages = u64::from(map_pages(self.geometry.page_size, self.logical_pages));
         let default = DEFAULT_CACHE.max(DEFAULT_CHANGES * pages * size).min(MOST_CACHE);
         let cache = self.map_cache.unwrap_or(default);
-        // A chip that loses what was not synced may lose all changes of a page of the map: a mount has room for them.
+        // A chip that loses unsynced pages may lose all changes of a map page: a mount has room for them.
         let entries = entries_of_map_page(self.geometry.page_size).into();
         let least = (LEAST_CHANGES * pages).max(entries) * size;
         if cache < least {
@@ -129,7 +129,7 @@ impl Plan<'_> {
         let streams = placement.streams();
         let nand = OnFlash::new(chip);
         let shape = nand::shape(&self.geometry);
-        // Without a summary only the map says how many logical pages there are.
+        // Without a summary only the map gives the number of logical pages.
         let most_pages = match begin {
             Begin::Salvage(_) => shape.blocks * shape.pages,
             Begin::Format(_) | Begin::Mount(_) => self.logical_pages,
@@ -199,7 +199,7 @@ fn write_heads<C: Chip>(chip: &mut C, pages: u32, format: Format) -> Result<(), 
     Ok(())
 }
 
-/// An error of the layer, with what the chip said.
+/// An error of the layer, with the chip's error.
 fn of_embedded(error: Error, refused: Option<thermocline_flash::FlashError>) -> AssemblyError {
     match (error, refused) {
         (Error::Device, Some(why)) => AssemblyError::Failed(why.to_string()),

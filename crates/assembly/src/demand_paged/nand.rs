@@ -1,10 +1,10 @@
-//! A chip of the server as a chip of microcontrollers.
+//! Adapts a chip of the server to the microcontrollers' layer.
 //!
-//! * What stands beside a page is the same, in the fields of the chip's own area.
-//! * The map on the chip never leads to a page that is not there for good: a sync comes before a page of it where the
-//!   chip has programs that are not. On a chip that is done when it returns, that costs nothing.
-//! * A mount writes. Until the host does, what it writes stays in memory ([`Draft`]): whoever only looks at a chip
-//!   does not change it.
+//! * The area has the same content, in the fields of the chip's own area.
+//! * The map on the chip never points to a page that is not durable: a sync precedes a map page if the chip has
+//!   unsynced programs. On a chip without a write cache that costs nothing.
+//! * A mount writes. Its writes stay in memory ([`Draft`]) until the host writes, so inspecting a chip does not
+//!   change it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use thermocline_ftl::index::MAP_STREAM;
 
 use super::lasting::{self, Lasting};
 
-/// What was done to a chip, but only in memory.
+/// Changes of a chip, kept in memory only.
 #[derive(Debug, Default)]
 struct Draft {
     /// Pages that were programmed.
@@ -26,7 +26,7 @@ struct Draft {
 #[derive(Clone, Debug)]
 enum Payload {
     Bytes(Box<[u8]>),
-    /// What that page of the chip holds.
+    /// The content of that page of the chip.
     Page(u32),
 }
 
@@ -48,9 +48,9 @@ pub(super) struct OnFlash<C> {
     pub(super) refused: Option<FlashError>,
     /// Something was programmed since the last sync.
     is_unsynced: bool,
-    /// Something was erased since then. What was done before the mount may not be synced either.
+    /// A block was erased since then. Operations before the mount may be unsynced as well.
     erases_are_unsynced: bool,
-    /// A page of which a part was read: others follow.
+    /// A partly read page: more reads of it follow.
     page: Box<[u8]>,
     read: Option<u32>,
 }
@@ -137,8 +137,8 @@ impl<C: Flash> OnFlash<C> {
         Ok(true)
     }
 
-    /// What is programmed beside a page. The map must not lead to what a loss of power takes back: before a page of it
-    /// all else is made to last.
+    /// The area of a page. The map must not point to a page that a loss of power takes back: all earlier programs are
+    /// synced before a map page.
     fn oob(&mut self, area: &[u8; AREA]) -> Result<Oob, NandError> {
         let mut oob = oob_of(area, 0).expect("the layer programs areas that it can read");
         let is_map = oob.stream == MAP_STREAM;
@@ -181,7 +181,7 @@ impl<C: Flash> OnFlash<C> {
         Ok(())
     }
 
-    /// What came of a program.
+    /// Converts the result of a program.
     fn programmed(&mut self, to: u32, done: Result<(), FlashError>) -> Result<(), NandError> {
         if self.read == Some(to) {
             self.read = None;
@@ -204,8 +204,8 @@ pub(super) fn shape(geometry: &thermocline_flash::Geometry) -> Geometry {
     }
 }
 
-// The sequence number of the chip's area has room for what the layer says beside it, and so has the note, in which times
-// erased end at 4095. The logical page stays what it is: chips ask for it when they copy.
+// The sequence number of the chip's area has spare bits for the layer's own fields, and so has the note, whose erase
+// counts end at 4095. The logical page is unchanged: chips check it when they copy.
 const ERASES: u16 = 0xfff;
 const ONES: u16 = 1 << 12;
 const BEFORE_MAP: u16 = 1 << 13;
@@ -215,7 +215,7 @@ const BEFORE_AT: u32 = 40;
 /// Beside a page that says nothing.
 const NO_STREAM: u8 = 127;
 
-/// What the layer's bytes say, in the fields of the chip's area; nothing where they say nothing.
+/// Converts the layer's bytes to the chip's area; `None` if they have no content.
 pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
     let Found::Page(area) = Area::decode(area) else { return None };
     let stream = match area.content {
@@ -231,7 +231,7 @@ pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
     Some(Oob { lpn: Lpn(area.number), stream, sequence, time, note })
 }
 
-/// What an area says, in the bytes of the layer; bytes that say nothing where another layer wrote it.
+/// Converts an area to the layer's bytes; bytes without content if another layer wrote it.
 pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
     let content = match oob.stream {
         MAP_STREAM => Content::Map,
@@ -257,19 +257,19 @@ pub(super) fn bytes(oob: Oob) -> [u8; AREA] {
     .encode()
 }
 
-/// What stands beside a page of this layer.
+/// The area of a page of this layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BesidePage {
     /// The number of its program.
     pub number: u64,
     /// When that was done, in nanoseconds.
     pub time_ns: u64,
-    /// Programs of which it tells that they last, if it tells of any.
+    /// The programs that it records as durable, if any.
     pub lasting: Option<(u64, u64)>,
 }
 
 impl BesidePage {
-    /// Takes apart what the chip's area holds.
+    /// Decodes the chip's area.
     #[must_use]
     pub fn of(oob: &Oob) -> Self {
         let number = oob.sequence & SEQUENCE;
@@ -409,7 +409,8 @@ impl<C: Flash> Nand for OnFlash<C> {
             draft.bad.insert(block);
             return Ok(());
         }
-        // Marks need not wait for what was done before them; what is copied out of the block must last first.
+        // A mark may become durable before earlier operations; the copies out of the block must be durable
+        // first.
         let done = self.chip.sync().and_then(|()| self.chip.mark_bad(BlockId(block)));
         self.of(done)
     }

@@ -17,7 +17,7 @@ use super::{Call, PolicySpec};
 use crate::AssemblyError;
 
 impl PolicySpec {
-    /// What is done between requests, built.
+    /// Builds the idle work.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], naming the argument.
@@ -75,8 +75,8 @@ impl PolicySpec {
         Ok(params)
     }
 
-    /// Blocks it keeps open at the same time in each bank of a device: the most, and on a device that is as full as it
-    /// can be where that decides. The oracle's is the most of all.
+    /// The most blocks that it keeps open at a time in each bank; on the fullest possible device if that matters. The
+    /// oracle's number is the highest.
     #[must_use]
     pub fn open_blocks(&self, geometry: &Geometry) -> u32 {
         if let Some(own) = &self.own_placement {
@@ -89,8 +89,8 @@ impl PolicySpec {
                 u32::from(placement.streams())
             }
         }
-        // How many there are depends on the parameters and on the number of blocks; of one policy on what is spare as
-        // well. Blocks of one page say that nothing is, and cost little.
+        // The number depends on the parameters and the number of blocks; for one policy also on the spare space.
+        // Blocks of one page mean no spare space, and cost little.
         let (blocks, banks) = (geometry.blocks(), geometry.banks);
         let smallest = Context { blocks, banks, ..Context::smallest() };
         let context = if self.takes_what_there_is() {

@@ -17,7 +17,7 @@ impl Call {
     /// Reads `name` or `name(key=value, …)`.
     ///
     /// # Errors
-    /// [`AssemblyError::Usage`], saying what was expected.
+    /// [`AssemblyError::Usage`], naming the expected form.
     pub fn parse(text: &str) -> Result<Self, AssemblyError> {
         let text = text.trim();
         let Some((name, rest)) = text.split_once('(') else {

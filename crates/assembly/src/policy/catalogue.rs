@@ -21,7 +21,7 @@ pub struct CatalogueEntry {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: Vec<&'static str>,
-    /// One line: what it does and when to use it.
+    /// One line: its effect and its use.
     pub summary: &'static str,
     /// Paper and section.
     pub source: &'static str,
@@ -37,11 +37,11 @@ pub struct CatalogueEntry {
 pub struct CatalogueParam {
     /// The key.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
-    /// The value where none is given.
+    /// The default.
     pub default: String,
-    /// What values look like.
+    /// The form of values.
     pub expected: &'static str,
 }
 

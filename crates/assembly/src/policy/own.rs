@@ -16,9 +16,9 @@ use thermocline_policy::{
 use super::{Call, PolicySpec};
 use crate::AssemblyError;
 
-/// What the names of such policies begin with.
+/// The prefix of such policies' names.
 const OWN: &str = "own:";
-/// The policy whose other axes they have, where they name none.
+/// The default base policy for the other axes.
 const PLAIN: &str = "greedy";
 
 /// A policy of the user's own.
@@ -44,17 +44,17 @@ impl Eq for Own {}
 pub struct OwnPolicy {
     /// The name without `own:`, which says which it is.
     pub name: String,
-    /// What results call it.
+    /// Its name in results.
     pub shown: String,
-    /// The policy it stands on; a plain log by default.
+    /// Its base policy; a plain log by default.
     pub policy: Option<String>,
-    /// Its victim policy, in words.
+    /// Its victim policy, as text.
     pub victim: Option<String>,
-    /// The same of the user's own.
+    /// A user-defined victim policy.
     pub own_victim: Option<Own>,
-    /// Its placement, in words.
+    /// Its placement, as text.
     pub placement: Option<String>,
-    /// The same of the user's own.
+    /// A user-defined placement.
     pub own_placement: Option<Own>,
 }
 
@@ -174,7 +174,7 @@ impl Faults {
         self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Who is to be told.
+    /// The receiver of reports.
     pub(crate) fn report(&self) -> Arc<dyn Report> {
         let report: Arc<First> = Arc::clone(&self.0);
         report

@@ -1,4 +1,4 @@
-//! A full combination of policies, from what the user wrote.
+//! A full combination of policies, from the user's words.
 
 use thermocline_policy::{
     Args, ParamInfo,
@@ -20,7 +20,7 @@ pub const ORACLE: &str = "oracle";
 /// A full combination: a preset, or axes chosen one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicySpec {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
     /// The translation layer.
     pub layer: LayerKind,
@@ -34,15 +34,15 @@ pub struct PolicySpec {
     pub swap: bool,
     /// How pages are spread over banks.
     pub bank_assignment: BankAssignment,
-    /// What makes cleaning start.
+    /// The trigger of garbage collection.
     pub trigger: Trigger,
     /// Whether victims are cleaned in steps.
     pub pacing: Pacing,
     /// Blocks cleaned at once, where survivors are sorted.
     pub batch: u32,
-    /// What is done between requests that arrive.
+    /// The work between requests that arrive.
     pub idle: Option<Call>,
-    /// Whom the layer believes that data are dead.
+    /// The source of dead marks.
     pub dead_data: Call,
     /// Parameters of the layer, where it has any.
     pub layer_args: Args,
@@ -178,8 +178,8 @@ impl PolicySpec {
         Ok(self)
     }
 
-    /// The same where no policy need be named: the axes then stand on a log and nothing else, greedy
-    /// and one stream where they are not named either.
+    /// As above, with an optional policy: without one the axes apply to a plain log, by default
+    /// greedy and one stream.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], with the nearest name there is.
@@ -196,8 +196,8 @@ impl PolicySpec {
         Ok(spec)
     }
 
-    /// The policy on a chip of that kind of layer. One that maps pages can run with the map in memory or on the chip; one
-    /// that switches victim policies by the traffic takes CAT there.
+    /// The policy on a chip of this kind of layer. A page-mapped policy runs with the map in memory or on the chip; on
+    /// the chip, one that switches victim policies by the traffic uses CAT.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], where it needs memory per page and the map is on the chip.
@@ -219,14 +219,14 @@ impl PolicySpec {
         self.layer == LayerKind::PageMapped && placement::sees_future(&self.placement.name)
     }
 
-    /// Whether it is the oracle's placement, and nobody asked for a number of classes.
+    /// Whether it is the oracle's placement without a given number of classes.
     #[must_use]
     pub fn takes_what_there_is(&self) -> bool {
         let asked = self.placement.args.0.iter().any(|(key, _)| key == "classes");
         self.sees_future() && self.placement.name == ORACLE && !asked
     }
 
-    /// Whether it makes use of what is known of the contents of requests.
+    /// Whether it uses the contents of requests.
     #[must_use]
     pub fn wants_contents(&self) -> bool {
         self.dead_data.name == "fsaf"
@@ -263,7 +263,7 @@ impl PolicySpec {
     }
 }
 
-/// Layers that choose nothing, or only some of it, take no axis for it.
+/// Refuses axes that the layer does not have.
 fn refuse_axes(
     layer: LayerKind,
     policy: &str,

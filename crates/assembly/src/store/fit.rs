@@ -1,4 +1,5 @@
-//! The store that fits a device: the index log's blocks, and what they and over-provisioning leave.
+//! The store that fits a device: the blocks of the index log, and the capacity after them and
+//! over-provisioning.
 
 use thermocline_flash::Geometry;
 use thermocline_ftl::index;
@@ -41,7 +42,7 @@ impl Store {
 }
 
 impl Store {
-    /// A store on the smallest device of a kind that exports so many pages at least.
+    /// A store on the smallest device of a kind that exports at least `pages` pages.
     ///
     /// # Errors
     /// [`AssemblyError::Input`], if none does.
@@ -68,7 +69,7 @@ impl Store {
     }
 }
 
-/// The smallest number of blocks above one that does not do, where more than enough do, too.
+/// The smallest number of blocks above `small` that fits, if every larger number fits too.
 fn smallest(small: u32, fits: impl Fn(u32) -> bool) -> Option<u32> {
     let mut small = small;
     let first = small.checked_mul(2).filter(|blocks| *blocks > 0).unwrap_or(1);
@@ -103,8 +104,8 @@ fn log_blocks(whole: &Device, over: f64, layer: LayerKind) -> u32 {
     }
 }
 
-/// The shape of a device with so many blocks a bank and the index log of a store, as far as there is room for that;
-/// nothing where the blocks are too many.
+/// The shape of a device with the given blocks a bank and a store's index log, as far as that has room; `None` if
+/// the blocks are too many.
 pub(crate) fn with_log(
     device: &Device,
     blocks_per_bank: u32,

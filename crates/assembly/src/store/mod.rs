@@ -22,7 +22,7 @@ use crate::{
 /// A layer of a kind that is known only when the program runs.
 pub type AnyLayer<C> = Box<dyn Layer<Chip = C> + Send>;
 
-/// What a layer over a chip that holds data is made of.
+/// The settings of a layer over a chip that holds data.
 #[derive(Clone, Debug)]
 pub struct Store {
     /// The device, with the chip's own geometry.
@@ -39,7 +39,7 @@ pub struct Store {
     pub seed: u64,
     /// Regions, in bytes, of data that are written once and then read: they are kept in blocks of their own.
     pub separate: Vec<Range<u64>>,
-    /// Bytes of memory for changes of a map that lies on the chip; by default as many as suit the chip.
+    /// Memory for changes of a map on the chip, in bytes; by default sized for the chip.
     pub map_cache: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Store {
         Self { device, policy, logical_pages, watermarks, time_scale_ns, seed, separate, map_cache }
     }
 
-    /// Makes an empty store of a chip; what it held is lost.
+    /// Makes an empty store of a chip; its data are lost.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`] if the policy keeps nothing on a chip, [`AssemblyError::Input`] if the
@@ -66,7 +66,7 @@ impl Store {
         self.build(chip, Begin::Format(format)).map(|(layer, _)| layer)
     }
 
-    /// Finds again what a chip holds. Nothing is written before the first change.
+    /// Mounts a chip. Writes nothing before the first change.
     ///
     /// # Errors
     /// Those of [`format`](Self::format), and [`AssemblyError::Input`] if the chip does not hold a store
@@ -80,8 +80,8 @@ impl Store {
         Ok((layer, recovery.expect("a mount reports what it found")))
     }
 
-    /// Finds what a chip holds of which no head of the index log can be read, from its pages alone. The
-    /// next unmount writes heads again, with this format.
+    /// Mounts a chip without a readable head of the index log, from its pages alone. The next unmount
+    /// writes heads again, with this format.
     ///
     /// # Errors
     /// Those of [`mount`](Self::mount).
@@ -94,7 +94,7 @@ impl Store {
         Ok((layer, recovery.expect("a mount reports what it found")))
     }
 
-    /// Works out what the choices leave open, and whether the device has room, without a chip.
+    /// Resolves the settings, and checks that the device has room, without a chip.
     ///
     /// # Errors
     /// Those of [`format`](Self::format).
@@ -120,7 +120,7 @@ impl Store {
         LayerPlan::new(device.clone(), policy.clone(), &room, self.logical_pages, scale, self.seed)
     }
 
-    /// Why a policy finds no room, and how much over-provisioning would make it.
+    /// Why a policy does not fit, and the over-provisioning that it needs.
     fn too_many(&self, policy: &PolicySpec, room: &Room) -> AssemblyError {
         let geometry = &self.device.profile.geometry;
         let size = geometry.page_size;
@@ -183,7 +183,7 @@ impl Store {
         }
     }
 
-    /// The layer, told which data are read-only, where any are.
+    /// Wraps the layer with the read-only regions, if there are any.
     fn told<C: 'static>(&self, inner: AnyLayer<C>) -> AnyLayer<C> {
         if self.separate.is_empty() {
             return inner;
@@ -215,7 +215,7 @@ impl Store {
     }
 }
 
-/// No host tells the future.
+/// A server does not know the future.
 fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
     if policy.layer == LayerKind::Dftl {
         return Err(AssemblyError::Usage(format!(
@@ -232,8 +232,8 @@ fn check_policy(policy: &PolicySpec) -> Result<(), AssemblyError> {
     )))
 }
 
-/// Lets an empty store begin as a simulation of it does: with an open block for each stream. One that
-/// holds data goes on as it was left, without this.
+/// Starts an empty store as a simulation does: with an open block for each stream. A store with data
+/// continues without this.
 ///
 /// # Errors
 /// [`AssemblyError::Failed`] if the chip fails.
@@ -254,7 +254,7 @@ pub fn new_format() -> Result<Format, AssemblyError> {
     Ok(Format { id, created })
 }
 
-/// What is done with a chip at first.
+/// How a layer starts on a chip.
 pub(crate) enum Begin {
     Format(Format),
     Mount(Mount),

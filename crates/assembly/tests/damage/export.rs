@@ -1,4 +1,4 @@
-//! A damaged image behind a served export: what a host reads, and what becomes of it later on.
+//! A damaged image behind a served export: the host's reads, and the further life of the image.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ impl Export {
         Self { device, page }
     }
 
-    /// What a host reads, by the questions that its connection asks.
+    /// A host read, by the calls of a connection.
     pub fn read(&mut self, lpn: u32) -> Result<Content, ()> {
         let size = self.page.len() as u64;
         let mut held = self.device.lock().expect("it is served");
@@ -37,7 +37,7 @@ impl Export {
         })?;
         let (words, _) = self.page.as_chunks::<8>();
         let content = u64::from_le_bytes(words[0]);
-        // What is not whole is nothing that was ever written.
+        // A page of mixed content was never written.
         Ok(if words.iter().all(|word| *word == words[0]) { content } else { Content::MAX })
     }
 
@@ -53,7 +53,7 @@ impl Export {
     }
 }
 
-/// What a host has seen of each page, and what it must see from then on.
+/// The contents that a host has seen, and must see from then on.
 struct Seen {
     may: Vec<Vec<Content>>,
     lost: BTreeSet<u32>,
@@ -61,7 +61,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads all: what was shown stays, and so does an error.
+    /// Reads all pages: shown data stay, and so do errors.
     fn look(&mut self, export: &mut Export) -> Result<(), String> {
         for (lpn, may) in (0..).zip(&mut self.may) {
             let was_lost = self.lost.contains(&lpn);
@@ -97,8 +97,8 @@ impl Seen {
     }
 }
 
-/// The use of an image goes on after it was damaged: other pages are written, it is stopped or killed, repaired,
-/// mounted in either way. What was an error stays one; what was shown stays; nothing else comes up.
+/// Uses an image further after it was damaged: writes other pages, stops or kills it, repairs it, mounts it in
+/// either way. Errors stay errors, shown data stay, and nothing else appears.
 pub fn goes_on(
     history: &History,
     mut export: Export,

@@ -1,7 +1,7 @@
-//! Images whose checksums fit and whose numbers lie: none may make a command panic, take memory without
-//! bounds, or go on for ever.
+//! Images with valid checksums and false numbers: none may make a command panic, allocate without
+//! bounds, or loop endlessly.
 //!
-//! `THERMOCLINE_FORGED` says how many images of each layer are made.
+//! `THERMOCLINE_FORGED` sets the number of images for each layer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -76,7 +76,7 @@ fn forged(layer: LayerKind) {
 
 type Command = fn(&History);
 
-/// What is done with an image, in this order. That it is refused is no failure.
+/// The commands on an image, in order. A refusal is no failure.
 const COMMANDS: [(&str, Command); 7] = [
     ("stat", |history| drop(status(&history.place()))),
     ("check", |history| drop(check(&history.place(), false, &Progress::default()))),
@@ -128,7 +128,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 impl Harm<'_> {
-    /// A lie somewhere, with the checksums made right.
+    /// Forges a value somewhere, with valid checksums.
     fn forge(&mut self, draws: &mut Draws) {
         match draws.below(6) {
             0 => self.forge_header(draws),
@@ -142,7 +142,7 @@ impl Harm<'_> {
         }
     }
 
-    /// Replaces a number of so many bytes.
+    /// Replaces a number of `bytes` bytes.
     fn lie(&mut self, draws: &mut Draws, at: usize, bytes: usize) {
         let was =
             self.bytes[at..at + bytes].iter().rev().fold(0_u64, |n, &b| n << 8 | u64::from(b));
@@ -166,7 +166,7 @@ impl Harm<'_> {
         self.bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
     }
 
-    /// In both copies. The file is as long as the lie would have it, where a file can be.
+    /// In both copies. The file gets the forged length, if a file can have it.
     fn forge_header(&mut self, draws: &mut Draws) {
         for _ in 0..1 + draws.below(2) {
             match draws.below(4) {
@@ -221,7 +221,7 @@ impl Harm<'_> {
         self.sum(slot + 4..slot + PAGE, slot);
     }
 
-    /// What stands beside a page of those blocks, or in it.
+    /// The area or the payload of a page of those blocks.
     fn forge_page(&mut self, draws: &mut Draws, blocks: std::ops::Range<u32>, payload: bool) {
         let (block, page) = self.written(draws, blocks);
         let area = self.area(block, page).start;

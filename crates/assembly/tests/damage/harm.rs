@@ -121,7 +121,7 @@ impl<'a> Harm<'a> {
         [end, (end + areas).next_multiple_of(PAGE)]
     }
 
-    /// What was done to first copies is done to the second ones.
+    /// Repeats the damage of first copies on the second ones.
     pub(super) fn spoil_seconds(&mut self) {
         let [areas, log] = self.seconds();
         let first = self.areas(0).start;
@@ -139,7 +139,7 @@ impl<'a> Harm<'a> {
         }
     }
 
-    /// A bit of what stands beside the first page of each block of the log.
+    /// Flips a bit in the area of the first page of each log block.
     pub fn spoil_heads(&mut self) {
         for block in self.log() {
             let area = self.area(block, 0);
@@ -214,7 +214,7 @@ impl<'a> Harm<'a> {
         }
     }
 
-    /// The end of a page is what was there before, or zeros.
+    /// The end of a page has its former content, or zeros.
     fn tear(&mut self, draws: &mut Draws) {
         let blocks = self.some(draws);
         let (block, page) = self.written(draws, blocks);

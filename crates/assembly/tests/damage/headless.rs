@@ -1,5 +1,5 @@
-//! Images of which no head of the index log can be read: a repair rebuilds them, and one that was itself cut off
-//! is done again.
+//! Images without a readable head of the index log: a repair rebuilds them, and an interrupted repair is
+//! repeated.
 
 use tempfile::TempDir;
 use thermocline_assembly::{Access, Progress, repair, status};
@@ -8,7 +8,7 @@ use thermocline_policy::preset::LayerKind;
 
 use super::{End, Outcome, export::Export, harm::Harm, history::History, outcome};
 
-/// Histories of each layer: half of them end by a kill.
+/// Histories of each layer; half of them end by a kill.
 const HISTORIES: u64 = 4;
 
 #[test]
@@ -69,7 +69,7 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
         let repaired = repair(&history.place(), &Access::default(), &Progress::default());
         let repaired = repaired.unwrap_or_else(|e| panic!("{layer:?}: {e}"));
         assert!(repaired.mended.iter().any(|it| it.contains("cut off")), "{:?}", repaired.mended);
-        // What was never written belongs to the disk as well.
+        // Unwritten pages belong to the disk as well.
         assert!(repaired.logical_pages >= history.pages(), "{layer:?}: {}", repaired.logical_pages);
         let status = status(&history.place()).expect("repaired");
         assert_eq!(status.ailments, [""; 0], "{layer:?}");
@@ -77,7 +77,7 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
         let is_right = |lpn: &u32| {
             let Ok(found) = export.read(*lpn) else { return false };
             let may_hold = history.may_hold(*lpn);
-            // Trims that the lost log alone told of are undone.
+            // Trims recorded only in the lost log are undone.
             assert!(
                 may_hold.contains(&found) || may_hold.contains(&0),
                 "{layer:?}: page {lpn} holds {found}, not {may_hold:?}"
@@ -90,7 +90,7 @@ fn what_is_left_of_an_image_that_was_cut_off_is_given_back() {
     }
 }
 
-/// What the first repair made longer the second one does not take for what power cut off.
+/// The second repair does not take the part that the first one added for a torn end.
 #[test]
 fn nor_does_a_repair_of_a_cut_image_that_is_cut_off_itself_bring_older_data_back() {
     let folder = ["/dev/shm", "."].iter().find_map(|place| TempDir::new_in(place).ok());

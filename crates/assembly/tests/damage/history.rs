@@ -25,7 +25,7 @@ pub enum End {
     Killed,
 }
 
-/// What a page holds: 0 for zeros, else the number of the write.
+/// The content of a page: 0 for zeros, else the number of the write.
 pub type Content = u64;
 
 pub struct History {
@@ -35,7 +35,7 @@ pub struct History {
     file: PathBuf,
     /// The image at moments in the past, oldest first, and in the end.
     images: Vec<Vec<u8>>,
-    /// What each page held when it was last flushed for certain, and all since.
+    /// The content of each page at its last certain flush, and all later ones.
     contents: Vec<Vec<Content>>,
     pub written: Content,
 }
@@ -112,7 +112,7 @@ impl History {
             flushes: Vec::new(),
             since: 0,
             forgotten: vec![0; pages as usize],
-            // A page of its map is all that tells of them: with it, they are undone.
+            // Only a map page records them: if it is lost, they are undone.
             trims: layer != LayerKind::DemandPaged,
         };
         let most = if draws.one_in(3) { 300 } else { 3000 };
@@ -183,16 +183,16 @@ struct User {
     now: u64,
     /// Writes so far.
     written: Content,
-    /// Flushes that not enough pages tell of yet.
+    /// Flushes that too few pages record yet.
     flushes: Vec<Flushed>,
-    /// Writes since the last of them.
+    /// Writes since the last flush.
     since: u32,
-    /// How many contents of each page are forgotten.
+    /// The number of forgotten contents of each page.
     forgotten: Vec<usize>,
     trims: bool,
 }
 
-/// How many contents each page had had at a flush, and the blocks that tell of it: on the file, or in memory
+/// The number of contents of each page at a flush, and the blocks that record it: in the file, or in memory
 /// until the next sync.
 struct Flushed {
     contents: Vec<usize>,
@@ -200,9 +200,9 @@ struct Flushed {
     waiting: Vec<u32>,
 }
 
-/// Pages after a flush that tell of it, beside the first page of each block.
+/// Pages after a flush that record it, beside the first page of each block.
 const TELL: u32 = 8;
-/// Blocks that have to tell of a flush: what damages one, or two, leaves another.
+/// Blocks that must record a flush: damage of one or two leaves another.
 const BLOCKS: usize = 3;
 
 impl User {
@@ -249,7 +249,7 @@ impl User {
         }
     }
 
-    /// What was there before a flush is not there any more.
+    /// Contents before a flush are gone.
     fn certain(&mut self, flushed: &[usize], contents: &mut [Vec<Content>]) {
         for ((page, count), forgotten) in contents.iter_mut().zip(flushed).zip(&mut self.forgotten)
         {
@@ -297,7 +297,7 @@ impl User {
     }
 }
 
-/// A device that nobody uses.
+/// An unused device.
 fn serve_nothing() -> AnyLayer<Chip> {
     let Ok(place) = "ram:".parse::<Place>();
     let overrides = Overrides { capacity: Some(16 << 20), ..Overrides::default() };

@@ -1,13 +1,13 @@
-//! Images damaged in thousands of ways, on purpose: no read may return wrong data without an error.
+//! Images damaged on purpose in thousands of ways: no read may return wrong data without an error.
 //!
-//! A device is used in the manner of a server, stopped in order or killed. Then parts of its image are
-//! changed, swapped, or put back as they were at an earlier moment, and it is served and read as a host reads.
-//! Some are used further, stopped, killed, repaired and read again: what was an error stays one. Each variant is *exact* (all reads are right), *refused* (it is not mounted), *EIO* (some reads fail, the
-//! others are right), or *silent* (a read is wrong, and says nothing). `docs/format.md` names what no image
-//! can know of itself.
+//! A device is used as a server uses it, then stopped or killed. Parts of its image are changed, swapped or restored to
+//! an earlier state, and it is served and read. Some images are used further, stopped, killed, repaired and read again:
+//! an error stays an error. Each variant is *exact* (all reads are right), *refused* (it does not mount), *EIO* (some
+//! reads fail, the others are right), or *silent* (a read returns wrong data without an error). `docs/format.md` lists
+//! damage that no image can detect.
 //!
-//! `THERMOCLINE_DAMAGE_SECONDS` says how long to look for a fault, `THERMOCLINE_DAMAGE_SEED` runs the one
-//! history in which one was found.
+//! `THERMOCLINE_DAMAGE_SECONDS` sets the time of the search for faults, `THERMOCLINE_DAMAGE_SEED` runs
+//! only the history with a found fault.
 
 mod export;
 mod forged;
@@ -55,7 +55,7 @@ impl Draws {
     }
 }
 
-/// What became of a variant.
+/// The outcome of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Exact,
@@ -74,7 +74,7 @@ fn print(table: &Table) {
     }
 }
 
-/// Serves an image, and reads all of it as a host does. The export, where one came of it.
+/// Serves an image and reads all of it as a host does. Returns the export, if there is one.
 fn outcome(history: &History, rebuild: bool) -> (Outcome, String, Option<Export>) {
     let Ok(layer) = history.serve(rebuild) else {
         return (Outcome::Refused, String::new(), None);
@@ -112,8 +112,7 @@ fn nor_does_damage_of_one_that_was_updated_in_place() {
 
 #[test]
 fn nor_does_damage_of_one_whose_map_lies_on_it() {
-    // Old parts that are put back whole it cannot know from new ones, nor damage of what was written last from what a
-    // loss of power cut off.
+    // It cannot tell whole old parts from new ones, nor damage of the last write from a torn page.
     damage_by(LayerKind::DemandPaged, 1..HISTORIES + 1, |end, class| {
         let puts_old_back = class.starts_with("older") || class.starts_with("pages");
         end == End::Stopped && !puts_old_back && class != "several"
@@ -136,7 +135,7 @@ fn damage_by(layer: LayerKind, seeds: Range<u64>, is_meant: impl Fn(End, &str) -
     let seed = number("THERMOCLINE_DAMAGE_SEED");
     let seconds = number("THERMOCLINE_DAMAGE_SECONDS").map(Duration::from_secs);
     let seeds = if seconds.is_some() { seeds.start..u64::MAX } else { seeds };
-    // The log of a store whose map lies on it tells nothing but what it is.
+    // The log of a store with its map on the chip has nothing but the summary.
     let has_log = |class: &&Class| layer != LayerKind::DemandPaged || class.name != LOG_AREAS;
     let classes: Vec<Class> = CLASSES.iter().filter(has_log).copied().collect();
     let begun = Instant::now();
@@ -151,7 +150,7 @@ fn damage_by(layer: LayerKind, seeds: Range<u64>, is_meant: impl Fn(End, &str) -
             history.put(history.image());
             outcome(&history, rebuild == 1)
         });
-        // A kill loses what was being rewritten in place.
+        // A kill loses the block that is being rewritten in place.
         let least = match (layer, history.end) {
             (LayerKind::InPlace, End::Killed) => Outcome::Eio,
             _ => Outcome::Exact,

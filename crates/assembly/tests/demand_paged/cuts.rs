@@ -10,7 +10,7 @@ use crate::model::{Model, OfChip, format, mount, store};
 const HISTORIES: u64 = 12;
 const LENGTH: u32 = 110;
 
-/// Uses a store until it fails, or for so many operations. True if the power failed.
+/// Uses a store until it fails, or for `operations` operations. True if the power failed.
 fn used(
     layer: &mut AnyLayer<OfChip>,
     model: &mut Model,
@@ -38,7 +38,7 @@ fn cut_everywhere(policy: &str, cache: u32) {
         model.holds_the_newest(&mut layer);
         model.flush(&mut layer).expect("flushed");
         let begun = (layer.chip().clone(), model, draws);
-        // Every operation of what follows, each history from the same state.
+        // Cuts at every later operation, each history from the same state.
         let mut operation = 0;
         loop {
             let (chip, mut model, mut draws) = begun.clone();
@@ -56,7 +56,7 @@ fn cut_everywhere(policy: &str, cache: u32) {
             let (mut layer, recovery) = mount(&store, layer.chip().clone(), Mount::Quick);
             assert!(!recovery.clean);
             model.recovered(&mut layer);
-            // The power fails again in what the first change does, and once more it does not.
+            // The power fails again during the first change, and once it does not.
             let again = Draws(operation).below(12).into();
             layer.chip_mut().cut_after(again, way);
             if used(&mut layer, &mut model, &mut draws, 20) {
@@ -68,7 +68,7 @@ fn cut_everywhere(policy: &str, cache: u32) {
             model.holds_the_newest(&mut layer);
             model.unmount(&mut layer).expect("unmounted");
             let (mut layer, recovery) = mount(&store, layer.chip().clone(), Mount::FromPages);
-            // A torn page of the map that is still there makes a mount look at all areas, and find the same.
+            // A torn map page makes a mount scan all areas, and find the same.
             looked += u32::from(!recovery.clean);
             model.holds_the_newest(&mut layer);
             operation += 1;
@@ -102,7 +102,7 @@ fn blocks_that_fail_lose_nothing() {
                 break;
             }
         }
-        // A write that was refused changed nothing. Trims may not last where none can be recorded.
+        // A refused write changed nothing. Trims may be lost if none can be recorded.
         model.clone().recovered(&mut layer);
         let (mut again, _) = mount(&store, layer.chip().clone(), Mount::Quick);
         model.recovered(&mut again);

@@ -1,4 +1,4 @@
-//! A page of the map that cannot be read any more: no logical page of it holds zeros or an older version without an error.
+//! An unreadable map page: none of its logical pages reads as zeros or an older version without an error.
 
 use thermocline_flash::{Flash, Lpn, Ppn};
 use thermocline_ftl::{Mount, index::MAP_STREAM};
@@ -12,12 +12,12 @@ use crate::model::{GEOMETRY, Model, OfChip, PAGES, format, mount, store};
 enum End {
     Stopped,
     Flushed,
-    /// In the middle of what it does, cleaning included.
+    /// During an operation, garbage collection included.
     Cut,
 }
 
-/// The pages of the map on a chip, those that nothing leads to included. Of a store that was not stopped those that no data came
-/// behind and a page of the map behind these are left out: a loss of power may have cut them off, and nothing tells it from damage.
+/// The map pages on a chip, unreferenced ones included. For a store that was not stopped, leaves out those not followed
+/// by data and a later map page: a loss of power may have cut them off, which looks like damage.
 fn map_pages(chip: &mut OfChip, end: End) -> Vec<Ppn> {
     let mut all = Vec::new();
     for page in (0..GEOMETRY.data_blocks() * GEOMETRY.pages_per_block).map(Ppn) {
@@ -76,7 +76,7 @@ fn hurt_each(policy: &str, cache: u32, end: End, trims: bool) -> (u32, u32) {
             let mut model = model.clone();
             let lost = model.survived(&mut layer, &case);
             errors += u32::from(!lost.is_empty());
-            // What is lost stays an error, whatever is done beside it, until it is written.
+            // A lost page stays an error until it is written, whatever else happens.
             for lpn in (0..PAGES).filter(|lpn| lpn % 3 == 0 && !lost.contains(lpn)) {
                 model.write(&mut layer, lpn).expect("written");
             }

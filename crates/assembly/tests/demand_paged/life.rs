@@ -1,4 +1,4 @@
-//! A device with a microcontroller writes its NAND; the dump of it is opened here, changed, and given back.
+//! A microcontroller writes its NAND; its dump is opened here, changed, and returned.
 
 use std::{fs, path::Path};
 

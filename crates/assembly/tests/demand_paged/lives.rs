@@ -1,7 +1,7 @@
-//! Power that fails after every few operations of the chip, many times in a row: no write is refused, nothing
-//! that was flushed is lost, and when the power stays on the store goes on at once.
+//! Power fails after every few operations of the chip, many times in a row: no write is refused, no flushed
+//! data are lost, and the store works on at once when the power stays on.
 //!
-//! `THERMOCLINE_LIVES` says how many lives in a row.
+//! `THERMOCLINE_LIVES` sets the number of lives in a row.
 
 use thermocline_flash::{Geometry, Lpn, Rules};
 use thermocline_ftl::{Format, Mount};

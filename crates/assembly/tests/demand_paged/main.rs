@@ -1,4 +1,4 @@
-//! The layer whose map lies on its chip, on chips of a server.
+//! The layer with its map on the chip, on chips of a server.
 
 mod cuts;
 mod hurt;

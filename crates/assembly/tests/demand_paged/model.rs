@@ -36,7 +36,8 @@ pub fn chip(faults: Faults) -> OfChip {
     Faulty::with_faults(Ram::new(GEOMETRY, rules), faults)
 }
 
-/// What each page may hold: what was flushed last, and all after it. A number fills a page; 0 is zeros.
+/// The allowed contents of each page: the last flushed one, and all later ones. A number fills a page;
+/// 0 is zeros.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub may: Vec<Vec<u32>>,
@@ -53,7 +54,7 @@ impl Model {
         Self { may: vec![vec![0]; PAGES as usize], written: 0, now: 1 }
     }
 
-    /// One operation, whatever comes of it.
+    /// Performs one operation, whatever its result.
     pub fn operate<C: Chip>(
         &mut self,
         layer: &mut AnyLayer<C>,
@@ -108,7 +109,7 @@ impl Model {
         self.read(layer, |may, found| may.last() == Some(&found));
     }
 
-    /// After a loss of power, each holds something that it may; that is all from now on.
+    /// After a loss of power each page has an allowed content, the only one from then on.
     pub fn recovered<C: Chip>(&mut self, layer: &mut AnyLayer<C>) {
         let found = self.read(layer, |may, found| may.contains(&found));
         for (may, found) in self.may.iter_mut().zip(found) {

@@ -1,9 +1,9 @@
-//! What a loss of power leaves of an image, and calls of the system that fail: the writes and syncs of a
-//! device in use are recorded, and images made of any part of what was not synced, torn at sectors, in any
-//! order. Each is mounted as a server mounts it, and read through the device that connections use.
+//! Images after a loss of power, and failing system calls. The writes and syncs of a device in use are
+//! recorded. Images are made with any part of the unsynced writes, torn at sectors, in any order. Each is
+//! mounted as a server mounts it, and read through the device that connections use.
 //!
-//! `THERMOCLINE_POWER_IMAGES` says how many images; `THERMOCLINE_POWER_SEED` runs the one history in which a
-//! fault was found.
+//! `THERMOCLINE_POWER_IMAGES` sets the number of images; `THERMOCLINE_POWER_SEED` runs only the history with
+//! a found fault.
 
 use thermocline_ftl::{Format, Mount};
 use thermocline_media::{
@@ -30,7 +30,7 @@ fn serve(world: &World, tape: &Tape) -> Result<Device, String> {
     world.serve(tape, Mount::Quick)
 }
 
-/// Uses a device, and tells what it did, with what the system had done before, and why the device refused some.
+/// Uses a device. Returns its actions, each with the system calls before it, and the errors of refused ones.
 fn use_it(
     world: &World,
     device: &Device,
@@ -67,7 +67,7 @@ fn use_it(
     (deeds, refused)
 }
 
-/// Reads all of what a file holds, and compares. What was found; an error stands for anything.
+/// Reads all pages of a file and compares them. Returns the findings; an error matches anything.
 fn compare(world: &World, device: &Device, known: &Known, may_fail: bool) -> Vec<Vec<u64>> {
     let look = |(page, allowed): (u64, &Vec<u64>)| match world.read(device, page) {
         Ok(found) => {
@@ -82,8 +82,7 @@ fn compare(world: &World, device: &Device, known: &Known, may_fail: bool) -> Vec
     (0..).zip(&known.allowed).map(look).collect()
 }
 
-/// Looks at images that a loss of power may leave of a history, `count` of them in all, and cuts the power of
-/// some once more.
+/// Checks `count` images that a loss of power may leave of a history, and cuts the power of some again.
 fn cut(
     world: &World,
     (start, events): (&[u8], &[Event]),
@@ -126,7 +125,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
-/// One history after another, until so many images or runs were looked at.
+/// Runs histories until the number of images or runs is reached.
 fn histories(ordinary: u64, each: u64, run: impl Fn(u64)) {
     let count = number("THERMOCLINE_POWER_IMAGES").unwrap_or(ordinary).div_ceil(each);
     let one = number("THERMOCLINE_POWER_SEED");
@@ -155,7 +154,7 @@ fn whatever_a_loss_of_power_leaves_of_an_image_holds_what_was_flushed() {
     });
 }
 
-/// The ways in which calls fail: error, how often, how much is done in hundredths.
+/// Failures of calls: errno, repetitions, percent done.
 const FAILURES: [(i32, u64, u8); 6] =
     [(5, 1, 0), (5, 12, 0), (5, u64::MAX, 0), (5, 1, 50), (5, 1, 100), (28, 3, 0)];
 

@@ -1,9 +1,10 @@
-//! Reads that fail, one after another, in the life of a small store of each layer: once, and for ever.
+//! Each read in the life of a small store of each layer fails: once, and permanently.
 //!
-//! A read that fails once costs nothing: no request fails, and each page holds what was written last. What can never
-//! be read again is an error, and stays one: no older data come up, and no zeros.
+//! A read that fails once costs nothing: no request fails, and each page holds its last write. A permanently
+//! unreadable page is an error and stays one: neither older data nor zeros appear.
 //!
-//! `THERMOCLINE_CRASH_SECONDS` says how long to look; without it some hundred reads of each history fail.
+//! `THERMOCLINE_CRASH_SECONDS` sets the time of the search; by default some hundred reads of each history
+//! fail.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +60,7 @@ impl Flaky {
         self.reads += 1;
         let is_data = GEOMETRY.block_of(from).0 < GEOMETRY.data_blocks();
         if self.how == How::ForEver {
-            // The read of that number, or the next one that it can be.
+            // The read of that number, or the next eligible one.
             if self.fails > 0 && self.fails <= self.reads && is_payload && is_data {
                 (self.fails, self.stuck) = (0, Some(from));
             }
@@ -133,7 +134,7 @@ struct Life {
     holds: Vec<u32>,
     /// Pages that were lost, and not written or trimmed since.
     lost: Vec<bool>,
-    /// A page whose write or trim failed, and what it held before.
+    /// A page whose write or trim failed, and its content before.
     unsure: Option<(u32, u32)>,
     written: u32,
     now: u64,
@@ -199,7 +200,7 @@ impl Life {
         Ok(())
     }
 
-    /// Reads all: each page is right, or an error where that is allowed. What is lost stays so.
+    /// Reads all pages: each is right, or an error where allowed. Lost pages stay lost.
     fn look(&mut self, may_fail: bool, case: &str) {
         let mut into = page(7);
         for lpn in 0..PAGES {
@@ -265,7 +266,7 @@ fn lives(layer: LayerKind) {
         life.live().unwrap_or_else(|e| panic!("{case}: {e}"));
         life.look(false, &case);
 
-        // Such a store does not know of damage what the others do.
+        // This store detects less damage than the others.
         if layer != LayerKind::DemandPaged {
             life_with_a_page_that_stays_unreadable(layer, fails);
         }
@@ -275,7 +276,7 @@ fn lives(layer: LayerKind) {
     }
 }
 
-/// A page that cannot be read, from that read on, is an error or what it should be, also when it can be read again.
+/// A page that becomes unreadable is an error or right, also when it can be read again.
 fn life_with_a_page_that_stays_unreadable(layer: LayerKind, fails: u64) {
     let Ok(mut life) = Life::begin(layer, Flaky::new(fails, How::ForEver)) else { return };
     // Requests may fail that need the page.

@@ -1,5 +1,5 @@
-//! Whether a policy has room on a chip: what is worked out beforehand, when it is formatted, served or given
-//! another policy, is what the mount finds.
+//! Whether a policy fits on a chip: the plan for a format, a server or a change of policy agrees with the
+//! mount.
 
 use thermocline_assembly::{Device, PolicySpec, Store, device::Overrides};
 use thermocline_ftl::{Format, Mount};
@@ -9,7 +9,7 @@ use thermocline_policy::{
     trigger::Watermarks,
 };
 
-/// Two blocks more of each device are tried until so many.
+/// Each device grows by two blocks this many times.
 const STEPS: u64 = 9;
 
 fn device(name: &str, banks: u64, blocks: u64) -> Option<Device> {

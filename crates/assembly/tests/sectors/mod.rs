@@ -33,7 +33,7 @@ enum How {
     Junk,
 }
 
-/// What a page may hold: 0 for no data, else the number of the write.
+/// The allowed contents of a page: 0 for no data, else the number of the write.
 type May = Vec<Vec<u64>>;
 
 /// Compares all pages. Those that are errors.
@@ -41,7 +41,7 @@ fn look(world: &World, device: &Device, may: &mut May) -> Result<BTreeSet<u64>, 
     let mut lost = BTreeSet::new();
     for (page, may) in (0..).zip(may) {
         match world.read(device, page) {
-            // What was shown stays.
+            // Shown data stay.
             Ok(found) if may.contains(&found) => *may = vec![found],
             Ok(found) => return Err(format!("page {page} holds {found}, not {may:?}")),
             Err(_) => drop(lost.insert(page)),
@@ -50,7 +50,7 @@ fn look(world: &World, device: &Device, may: &mut May) -> Result<BTreeSet<u64>, 
     Ok(lost)
 }
 
-/// Looks at an image as `check`, `export` and `backup` do. They end well, name what is lost, and call no image corrupt
+/// Reads an image as `check`, `export` and `backup` do. They succeed, name the lost pages, and call no image corrupt
 /// that has lost nothing.
 fn commands(world: &World, tape: &Tape, may: &May, lost: &BTreeSet<u64>) -> Result<(), String> {
     let Ok(place) = "tape".parse::<Place>();
@@ -118,7 +118,7 @@ fn history(world: &World, tape: &Tape, draws: &mut Draws, is_stopped: bool) -> M
     may
 }
 
-/// What becomes of an image with such a sector.
+/// The outcome of an image with such a sector.
 fn sector(
     world: &World,
     bytes: &[u8],
@@ -313,8 +313,8 @@ fn check_names_a_sector_of_the_log_whatever_the_mount_reads_of_it() {
     }
 }
 
-/// Nothing was written behind the flush that says so: a page that cannot be read was whole once all the same, for a loss of
-/// power leaves no sector that a disk refuses. One that holds something else may have been cut off.
+/// No later write records the flush. A page that the disk refuses was whole all the same, since a loss of power leaves
+/// no such sector. A page with other content may have been cut off.
 #[test]
 fn a_page_that_was_flushed_last_and_that_the_disk_refuses_is_an_error() {
     for (policy, page) in

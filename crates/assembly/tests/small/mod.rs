@@ -23,8 +23,8 @@ pub struct World {
 }
 
 impl World {
-    /// A store of that policy on so many blocks of a device with pages of that size, and the image that it is in.
-    /// `demand-paged` stands for a policy of that layer.
+    /// A store of a policy on a device with the given page size and blocks, and its image. `demand-paged` stands
+    /// for a policy of that layer.
     pub fn of(profile: &str, policy: &'static str, page: u64, blocks: u64) -> (Self, Tape) {
         let overrides = Overrides {
             capacity: Some(blocks * BLOCK * page),
@@ -44,14 +44,14 @@ impl World {
         (Self { store, policy, page }, tape)
     }
 
-    /// Serves what a file holds.
+    /// Serves a file.
     pub fn serve(&self, tape: &Tape, mount: Mount) -> Result<Device, String> {
         let chip: Box<dyn Medium> = Box::new(tape.open().map_err(|e| e.to_string())?);
         let (layer, _) = self.store.mount(chip, mount).map_err(|e| e.to_string())?;
         Ok(Device::new(Opening::new(layer), None))
     }
 
-    /// Opens what a file holds, as a command does that only looks.
+    /// Opens a file as a read-only command does.
     pub fn open(&self, tape: &Tape) -> Result<Opened, AssemblyError> {
         let failed = |e: &dyn std::fmt::Display| AssemblyError::Failed(e.to_string());
         let mut chip: Box<dyn Medium> = Box::new(tape.open().map_err(|e| failed(&e))?);
@@ -77,7 +77,7 @@ impl World {
         held.write(page * self.page, &bytes).map_err(|e| e.to_string())
     }
 
-    /// What a page holds, by the questions that a connection asks; an error in words.
+    /// The content of a page, by the calls of a connection; an error in words.
     pub fn read(&self, device: &Device, page: u64) -> Result<u64, String> {
         let mut held = device.lock().map_err(|e| e.to_string())?;
         if !held.run(page * self.page, self.page, 1).0 {
@@ -93,7 +93,7 @@ impl World {
         self.policy == "in-place"
     }
 
-    /// What of its image is in a sector.
+    /// The part of its image in a sector.
     pub fn part(&self, sector: u64) -> Part {
         let profile = &self.store.device.profile;
         Tape::part(profile.kind, profile.geometry, sector)
@@ -111,7 +111,7 @@ pub fn formatted(store: &Store) -> Tape {
     tape
 }
 
-/// The number that a page holds throughout; the greatest for one that is of two minds.
+/// The number that fills a page; the greatest for a page of mixed content.
 pub fn number(page: &[u8]) -> u64 {
     let words = page.as_chunks::<8>().0;
     let is_whole = words.iter().all(|word| *word == words[0]);
