@@ -1,6 +1,5 @@
-//! What a device does beside requests: while nobody asks for anything, cleaning ahead, as its idle policy
-//! says, moving data that have become hard to read, and verifying all data in rounds; and, while hosts
-//! write, syncs that erased blocks wait for.
+//! Background work of a device. While hosts are idle: garbage collection by its idle policy, scrubbing,
+//! and verification of all data in rounds. While hosts write: syncs that erased blocks wait for.
 
 use std::{
     sync::{
@@ -21,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// How long it leaves a device alone that somebody has in hand.
 const BUSY: Duration = Duration::from_millis(1);
 
-/// A thread that works on a device when nobody else does.
+/// A thread that works on a device while it is idle.
 #[derive(Debug)]
 pub(crate) struct Background {
     threads: [JoinHandle<()>; 2],
@@ -76,14 +75,14 @@ fn work(device: &Device, stop: &AtomicBool) {
 fn sync_ahead(device: &Device, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         match device.sync_ahead() {
-            // It passes, and hosts that write are told.
+            // It is temporary, and writing hosts get the error.
             Ok(()) | Err(Fault::FileSystemFull | Fault::NoSpace) => std::thread::park(),
             Err(_) => break,
         }
     }
 }
 
-/// Verifies what is due.
+/// Verifies the pages that are due.
 fn verify(device: &Device, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         match device.verify_step() {
@@ -107,11 +106,11 @@ pub(crate) fn scrub(device: &Device, stop: &AtomicBool) -> Result<(), FtlError> 
     Ok(())
 }
 
-/// The same in the background; false if it failed, and then it is of no use any more.
+/// Scrubs in the background; false if it failed, which ends the background work.
 fn scrub_while_idle(device: &Device, stop: &AtomicBool) -> bool {
     match scrub(device, stop) {
         Ok(()) => true,
-        // It passes, and hosts that write are told.
+        // It is temporary, and writing hosts get the error.
         Err(error) if is_full(&error) => true,
         Err(error) => {
             tracing::error!(export = device.name(), "scrubbing ended: {error}");
@@ -120,7 +119,7 @@ fn scrub_while_idle(device: &Device, stop: &AtomicBool) -> bool {
     }
 }
 
-/// Does what the idle policy allows now, and waits for the next chance; false if it failed.
+/// Does the idle work allowed now, and waits for the next chance; false if it failed.
 fn clean_ahead(device: &Device, stop: &AtomicBool) -> bool {
     let Some((leisure, since)) = device.leisure() else {
         std::thread::park_timeout(BUSY);

@@ -1,11 +1,10 @@
 //! The memory that all connections together may use for their buffers.
 //!
-//! Problem. Clients decide how much is asked for and how quickly answers are taken, and there may be a
-//! thousand of them. Idea. Each connection has small buffers of its own (by [`SMALL`], 160 KiB at most),
-//! which do for any request, piece by piece. Larger ones, which save system calls, are leased from one budget,
-//! and a connection that gets no lease goes on with the small ones. Consequence. Memory is at most the
-//! budget and 160 KiB a connection, nobody waits for memory, and nobody can take it from others
-//! for longer than it takes to cut off a client that does not read.
+//! Problem. Clients decide how much they request and how fast they read replies, and there may be a thousand
+//! of them. Idea. Each connection has small buffers of its own (by [`SMALL`], 160 KiB at most), which serve
+//! any request piece by piece. Larger ones, which save system calls, are leased from one budget; a connection
+//! without a lease uses the small ones. Consequence. Memory is at most the budget and 160 KiB a connection. No
+//! connection waits for memory, and a client that does not read holds a lease only until it is cut off.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -13,12 +12,12 @@ use crate::memory;
 
 /// Bytes of the receive buffer that every connection has, and of output after which it is sent.
 pub(crate) const SMALL: usize = 32 << 10;
-/// The same for a connection that has a lease.
+/// Buffer size of a connection with a lease.
 pub(crate) const LARGE: usize = 256 << 10;
 /// Bytes that a lease for large buffers takes from the budget: the receive buffer, and output that
 /// doubles until it holds a full batch and one more reply.
 pub(crate) const LEASE: usize = LARGE + 4 * LARGE;
-/// What is left to be leased.
+/// The rest of the budget.
 #[derive(Debug)]
 pub(crate) struct Budget {
     total: usize,
@@ -30,7 +29,7 @@ impl Budget {
         Self { total: bytes, left: AtomicUsize::new(bytes) }
     }
 
-    /// Takes `bytes`, if so many are left.
+    /// Takes `bytes`, if they are left.
     pub(crate) fn lease(&self, bytes: usize) -> Option<Lease<'_>> {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         taken.ok().map(|_| Lease { budget: self, bytes })

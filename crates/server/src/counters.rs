@@ -1,8 +1,7 @@
-//! What connections did, counted where it costs next to nothing.
+//! Counters of connections, at almost no cost.
 //!
-//! A connection counts in memory of its own, which nobody else writes: an addition is a load and a
-//! store. Who wants to know adds up all connections there are, and what is left of those that
-//! ended.
+//! A connection counts in its own memory, which no other thread writes: an addition is a load and a
+//! store. A reader sums all connections, and the totals of ended ones.
 
 use std::{
     sync::{
@@ -14,7 +13,7 @@ use std::{
 
 use thermocline_nbd::Command;
 
-/// What a request asked for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Read,
@@ -68,7 +67,7 @@ pub(crate) struct Count(AtomicU64);
 impl Count {
     #[inline(always)]
     pub(crate) fn add(&self, more: u64) {
-        // Nobody else writes it.
+        // No other thread writes it.
         self.0.store(self.0.load(Relaxed) + more, Relaxed);
     }
 
@@ -82,7 +81,7 @@ impl Count {
     }
 }
 
-/// What was asked for in one of the ways.
+/// The requests of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
     /// Taken up; of those that ended with their connection before an answer, nothing is kept.
@@ -99,7 +98,7 @@ pub(crate) struct Operations {
     pub delay_ns: Count,
 }
 
-/// What a connection did.
+/// The counters of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub kinds: [Operations; KINDS],
@@ -187,7 +186,7 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
-        // Counts that are a little wrong harm nobody.
+        // Slightly wrong counts are harmless.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -210,7 +209,7 @@ impl Drop for Counted<'_> {
         let mut all = self.registry.lock();
         all.open.retain(|open| !Arc::ptr_eq(open, &self.counters));
         all.ended.add(&self.counters);
-        // What it did not answer nobody will: that is no longer in flight.
+        // Its unanswered requests are no longer in flight.
         for kind in &all.ended.kinds {
             kind.begun.set(kind.answered.get());
         }

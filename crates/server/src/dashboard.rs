@@ -32,7 +32,7 @@ const BLOCKS: usize = 1024;
 /// Requests at a time that are no streams.
 const MOST: usize = 16;
 
-/// Begins to answer. `name` is what the server was told to listen on.
+/// Begins to answer. `name` is the configured address.
 pub(crate) fn start(http: Http, name: String, shared: &Arc<Shared>) -> io::Result<Answering> {
     let one = |export| feed::start(Looked { shared: shared.clone(), export });
     let frames = (0..shared.exports.len()).map(one).collect::<io::Result<Vec<_>>>()?;
@@ -62,7 +62,7 @@ impl Site for Dashboard {
         if !request.means(&self.name) {
             return http::misdirected();
         }
-        // What is no number is no export and no block, as one that there is not.
+        // Text that is not a number counts as an unknown export or block.
         let export = request.number("export").map_or(usize::MAX, |number| number as usize);
         match (request.path, self.feeds.get(export)) {
             ("/", _) => Answer::page(&self.page.html, &self.page.policy),

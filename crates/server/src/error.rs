@@ -11,7 +11,7 @@ pub enum ServerError {
     Listening {
         /// As it was given.
         address: String,
-        /// What went wrong, and the remedy.
+        /// The cause and the remedy.
         reason: String,
     },
     /// The list of exports cannot be offered.
@@ -44,7 +44,7 @@ pub enum ServerError {
     /// The system refused a thread or a wait.
     #[error("the system refused {what}: {source}")]
     System {
-        /// What was asked of it.
+        /// The request.
         what: &'static str,
         /// Its answer.
         source: std::io::Error,

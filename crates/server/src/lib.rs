@@ -1,12 +1,12 @@
 //! The flash memory server: a block device over NBD, on a translation layer over a flash chip.
 //!
-//! * [`Server`]: devices in, requests served until it is told to stop.
+//! * [`Server`]: serves devices until it is stopped.
 //! * [`Device`]: one exported chip behind a lock, addressed in bytes.
 //! * [`Pace`]: makes a chip as slow as the one it stands for.
 //!
-//! A connection has a thread of its own, and everything a request needs is done on it: handing
-//! work to another thread costs more than the work. Many requests are taken from the socket with
-//! one system call, served with the device in hand once, and answered with one system call.
+//! Each connection has one thread, which does everything for its requests: handing work to another
+//! thread costs more than the work. It receives many requests with one system call, serves them
+//! under one lock of the device, and answers with one system call.
 
 mod access;
 mod background;

@@ -27,17 +27,17 @@ pub struct Rights {
     pub mode: Option<u32>,
     /// The user its file belongs to; the server's own if `None`.
     pub user: Option<u32>,
-    /// The same of the group.
+    /// The group.
     pub group: Option<u32>,
 }
 
 impl Rights {
-    /// Nobody but the server's own user.
+    /// Only the server's own user.
     pub const OWNER: Self = Self { mode: Some(0o600), user: None, group: None };
 
-    /// A socket that nobody is listening on cannot be connected to: its file gets its rights first. It is made with
-    /// no more than the mode; what is missing of that, and its owner, are set on the file itself, not by its name,
-    /// which others may have given to another file.
+    /// Sets the rights before it listens, since no one can connect to a socket without a listener. The file is
+    /// created with at most the mode; missing bits and the owner are set on the open file, not by its name, which
+    /// may refer to another file by then.
     fn bind(&self, path: &Path) -> io::Result<UnixListener> {
         use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
         let socket =
@@ -68,7 +68,7 @@ impl Rights {
             rustix::fs::chownat(&file, "", user, group, AtFlags::EMPTY_PATH)?;
         }
         if let Some(mode) = self.mode {
-            // The kernel's own name for what is open.
+            // The kernel's name of the open file.
             let open = format!("/proc/self/fd/{}", file.as_raw_fd());
             rustix::fs::chmod(open, Mode::from_raw_mode(mode))?;
         }
@@ -102,7 +102,7 @@ impl Listener {
         Self::unix_of(path, &Rights::default())
     }
 
-    /// The same, for those alone whom the rights let in: nobody can connect before they are set.
+    /// As [`unix`](Self::unix), with access rights: no one can connect before they are set.
     ///
     /// # Errors
     /// Those of [`unix`](Self::unix).
@@ -133,8 +133,8 @@ impl Listener {
         Self::new(Kind::Unix { listener, path: Some(path.into()) }, &path.display().to_string())
     }
 
-    /// Listens on a TCP address: `host:port`; port 0 for any that is free. A name may stand for several
-    /// addresses of this machine: clients may take any of them, so each has a listener.
+    /// Listens on a TCP address: `host:port`; port 0 for any free port. A name may have several
+    /// addresses of this machine; each gets a listener.
     ///
     /// # Errors
     /// [`ServerError::Listening`], naming the address.
@@ -158,8 +158,7 @@ impl Listener {
         }
     }
 
-    /// The sockets that whoever started the program opened for it (socket activation); none if
-    /// nobody did.
+    /// The sockets passed by the service manager (socket activation), if any.
     ///
     /// # Errors
     /// [`ServerError::Listening`] for one that is neither Unix nor TCP.
@@ -190,7 +189,7 @@ impl Listener {
         Ok(Self(kind))
     }
 
-    /// Whether what it takes comes over a network, and not only from this machine.
+    /// Whether clients may come over a network, and not only from this machine.
     #[must_use]
     pub fn is_beyond_loopback(&self) -> bool {
         match &self.0 {

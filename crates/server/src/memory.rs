@@ -1,7 +1,7 @@
-//! Memory goes back to the system after a flood of clients.
+//! Returns memory to the system after a flood of clients.
 //!
-//! The C library keeps what is freed for the next allocation, in an arena for each few threads. A server
-//! that had a thousand clients would hold on to their buffers for good.
+//! The C library keeps freed memory in arenas, each for a few threads. A server that had a thousand
+//! clients would keep their buffers.
 
 #![allow(unsafe_code)]
 

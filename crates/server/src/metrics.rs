@@ -1,6 +1,6 @@
-//! What a server did and how its chips are, as OpenMetrics text.
+//! Counters of a server and the state of its chips, as OpenMetrics text.
 //!
-//! Nothing is kept for it: connections and layers count anyway, and who asks adds up.
+//! It keeps no state: connections and layers count anyway, and a request sums their counters.
 
 use std::{fmt, sync::Arc, sync::atomic::Ordering::Relaxed};
 
@@ -29,7 +29,7 @@ pub(crate) fn text(shared: &Shared) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// What is wrong with the server, if anything is.
+/// The server's fault, if any.
 pub(crate) fn ailment(shared: &Shared) -> Option<String> {
     if shared.stopping.load(Relaxed) {
         return Some("stopping".into());
@@ -396,7 +396,7 @@ impl Snapshot {
         out.gauges("recovery", "What the last mount took", Some(&Unit::Seconds), recovery)
     }
 
-    /// What the policies decided, and what came of it in each bank.
+    /// Decisions of the policies, and their results in each bank.
     fn policy(&self, out: &mut Writer<'_>) -> fmt::Result {
         let l = |of: fn(&LayerCounters) -> u64| self.each(move |export| of(&export.layer));
         let choices = self.exports.iter().flat_map(|export| {
@@ -452,7 +452,7 @@ impl Snapshot {
         out.counters(
             "failed_programs",
             "Pages that could not be programmed",
-            // A medium may not count, and the layer does not count what its index log meets.
+            // A medium may not count, and the layer does not count failures in its index log.
             self.each(|e| e.health.failed_programs.max(e.layer.programs_failed)),
         )?;
         let erases = self.each(|e| e.health.failed_erases.max(e.layer.erases_failed));

@@ -32,7 +32,7 @@ impl Pace {
         (Box::new(Paced { chip, pace: pace.clone() }), pace)
     }
 
-    /// The chip is asked for something now; forgets what it was asked while the device was opened.
+    /// Starts at the first operation now; forgets those while the device was opened.
     pub(crate) fn restart(&self) {
         self.clock().restart();
         self.begin();
@@ -44,7 +44,7 @@ impl Pace {
         self.clock().begin(now);
     }
 
-    /// When what it was asked since then is done, in nanoseconds of this clock.
+    /// The end of all operations since then, in nanoseconds of this clock.
     pub(crate) fn answered(&self) -> u64 {
         self.clock().answered()
     }
@@ -60,7 +60,7 @@ impl Pace {
     }
 
     fn clock(&self) -> MutexGuard<'_, Clock> {
-        // A time that is a little wrong harms nobody.
+        // A slightly wrong time is harmless.
         self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
-//! Every request, written down in the native trace format while it is served.
+//! Records every request in the native trace format while it is served.
 //!
-//! Who serves a device appends to its rows in memory, under the device's lock, so that the rows
-//! have the order in which requests were done. A long request is done piece by piece, and its row grows
-//! with each, unless another request came in between. A thread of its own writes the rows to the file.
-//! If it cannot (the disk is full, or too slow for the host), recording ends with a line in the log, and
-//! serving goes on: a recording with a gap in it would be a lie.
+//! A connection appends to the device's rows in memory, under the device's lock, so that the rows have
+//! the order of service. A long request is served in pieces, and its row grows with each, unless another
+//! request came in between. A separate thread writes the rows to the file. If it cannot (the disk is
+//! full, or too slow for the host), recording ends with a line in the log, and serving continues: a
+//! recording with a gap would be wrong.
 
 use std::{
     fs::File,
@@ -80,7 +80,7 @@ pub(crate) struct Writing {
 }
 
 impl Recorder {
-    /// Creates the file. One that is there is not replaced: a recording cannot be made again.
+    /// Creates the file. Never replaces an existing one, since a recording cannot be repeated.
     ///
     /// # Errors
     /// [`ServerError::Recording`], naming it.

@@ -37,13 +37,13 @@ use crate::{
 /// Time that operators' threads have to end.
 const OPERATORS: Duration = Duration::from_secs(2);
 
-/// How much a server lets clients take.
+/// Limits on clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at the same time. One more takes the place of the oldest that has not chosen an
-    /// export, and is turned away where there is none.
+    /// The most connections. A further one replaces the oldest that has not chosen an export, and
+    /// is refused if there is none.
     pub connections: usize,
-    /// The same from one address, of those that come over TCP.
+    /// The most TCP connections from one address.
     pub connections_per_address: usize,
     /// Memory for buffers of all connections together, in bytes; some 160 KiB a connection come on top.
     pub memory: usize,
@@ -71,10 +71,10 @@ impl Default for Limits {
     }
 }
 
-/// What a server does beside serving.
+/// Options of a server.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// What clients may take.
+    /// Limits on clients.
     pub limits: Limits,
     /// Takes every request in the native trace format.
     pub record: Option<PathBuf>,
@@ -107,7 +107,7 @@ pub(crate) struct Export {
     pub registry: Registry,
 }
 
-/// What all threads of a server know.
+/// State shared by all threads of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub exports: Vec<Export>,
@@ -115,7 +115,7 @@ pub(crate) struct Shared {
     pub settings: Settings,
     pub limits: Limits,
     pub stopping: AtomicBool,
-    /// No new connections are taken, and the last one that leaves ends the server.
+    /// New connections are refused, and the end of the last one ends the server.
     pub draining: AtomicBool,
     pub stopper: Stopper,
     pub operators: Operators,
@@ -219,7 +219,7 @@ pub struct Server {
     listeners: Vec<Listener>,
     recorder: Option<Recorder>,
     http: Option<Http>,
-    /// The dashboard, and what it was told to listen on.
+    /// The dashboard, and its configured address.
     dashboard: Option<(Http, String)>,
     stopper: Stopper,
     bell: Bell,
@@ -304,13 +304,13 @@ impl Server {
         self.dashboard.as_ref().and_then(|(http, _)| http.address())
     }
 
-    /// Serves until it is told to stop. Then: accepts nobody any more, lets requests end that were
-    /// begun, refuses new ones, leaves every device with a clean checkpoint, synced. Told twice, it
-    /// returns at once, and the next mount has something to recover.
+    /// Serves until it is stopped. Then it accepts no connections, finishes begun requests, refuses
+    /// new ones, and leaves every device with a clean, synced checkpoint. A second stop makes it
+    /// return at once, and the next mount recovers.
     ///
     /// # Errors
     /// [`ServerError::System`] if it cannot begin, [`ServerError::Closing`] if a device could not be
-    /// left in order.
+    /// closed cleanly.
     pub fn run(mut self) -> Result<(), ServerError> {
         raise_file_limit();
         let writing = self.recorder.take().map(Recorder::start).transpose();
@@ -528,7 +528,7 @@ fn close_devices(
     all
 }
 
-/// What clients are told of a device.
+/// The export of a device for clients.
 fn offer(device: &Device) -> nbd::Export {
     let mut export = nbd::Export::new(device.name(), device.size());
     export.description = device.description().into();

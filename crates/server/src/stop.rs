@@ -1,4 +1,4 @@
-//! Tells a server to stop, from any thread.
+//! Stops a server from any thread.
 
 use std::{
     io::{self, Read, Write},
@@ -40,7 +40,7 @@ impl Stopper {
         self.wake();
     }
 
-    /// How often it was told to.
+    /// The number of stops.
     pub(crate) fn asked(&self) -> u32 {
         self.0.asked.load(SeqCst)
     }

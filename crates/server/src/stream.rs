@@ -30,13 +30,13 @@ impl Socket {
         Ok(Self(Arc::new(Kind::Tcp(stream))))
     }
 
-    /// Waits no longer than this for bytes to come or go; for ever if `None`.
+    /// The longest wait for input or output; unlimited if `None`.
     pub(crate) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.set_read_timeout(timeout)?;
         self.set_write_timeout(timeout)
     }
 
-    /// Waits no longer than this for bytes to come; for ever if `None`.
+    /// The longest wait for input; unlimited if `None`.
     pub(crate) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match &*self.0 {
             Kind::Unix(stream) => stream.set_read_timeout(at_least(timeout)),
@@ -44,7 +44,7 @@ impl Socket {
         }
     }
 
-    /// Waits no longer than this for bytes to go; for ever if `None`.
+    /// The longest wait for output; unlimited if `None`.
     pub(crate) fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match &*self.0 {
             Kind::Unix(stream) => stream.set_write_timeout(at_least(timeout)),
@@ -81,7 +81,7 @@ impl Socket {
 }
 
 impl Socket {
-    /// Reads what has come, if anything has.
+    /// Reads the available input, if any.
     #[inline]
     pub(crate) fn read_now(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let flags = rustix::net::RecvFlags::DONTWAIT;
@@ -161,7 +161,7 @@ impl Stream {
         }
     }
 
-    /// Reads what has come, if anything has; of an encrypted stream nobody can tell.
+    /// Reads the available input, if any; `None` for an encrypted stream, where that is unknown.
     #[inline]
     pub(crate) fn read_now(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         match self {
@@ -171,7 +171,8 @@ impl Stream {
         }
     }
 
-    /// Writes what there is room for now; nothing where it is encrypted, for nobody can tell.
+    /// Writes as much as there is room for now; nothing to an encrypted stream, where that is
+    /// unknown.
     pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(socket) => socket.write_now(bytes),

@@ -17,7 +17,7 @@ use rustls::{
 
 use crate::{ServerError, stream::Socket};
 
-/// What a server shows of itself, and wants to see of clients (X.509).
+/// The server's certificate, and the check of clients' certificates (X.509).
 #[derive(Clone, Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
@@ -29,8 +29,8 @@ pub struct Tls {
 pub struct Clients<'a> {
     /// A file of certificates of authorities, in PEM.
     pub authorities: &'a Path,
-    /// A file of their lists of revoked certificates, in PEM, of every authority up to the root: what none of them
-    /// speaks of is refused, where there is such a file.
+    /// A PEM file of revocation lists for every authority up to the root. With such a file a certificate that no
+    /// list covers is refused.
     pub revoked: Option<&'a Path>,
 }
 
@@ -71,7 +71,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config), verifies_clients: clients.is_some() })
     }
 
-    /// Whether clients have to show a certificate: one that does not encrypt shows none.
+    /// Whether clients must show a certificate; an unencrypted client shows none.
     pub(crate) const fn verifies_clients(&self) -> bool {
         self.verifies_clients
     }
@@ -91,7 +91,7 @@ impl Session {
         self.0.is_handshaking() || self.0.wants_write()
     }
 
-    /// One step: what is to be sent, then what has come.
+    /// One step: sends pending output, then reads input.
     pub(crate) fn complete_some(&mut self, socket: &mut Socket) -> io::Result<()> {
         if self.0.wants_write() {
             self.0.write_tls(socket)?;
@@ -101,7 +101,7 @@ impl Session {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if let Err(e) = self.0.process_new_packets() {
-            // The client is told why; whether it hears it does not matter any more.
+            // The client gets the reason, whether it reads it or not.
             let _ = self.0.write_tls(socket);
             return Err(io::Error::new(io::ErrorKind::InvalidData, e));
         }

@@ -1,6 +1,6 @@
-//! A thousand clients that ask for much and take nothing: the memory of the process stays bounded, another
-//! client is served meanwhile, and the memory goes back in the end. A process of its own, so that its
-//! size tells.
+//! A thousand clients that request much and read nothing: the memory of the process stays bounded, another
+//! client is served meanwhile, and the memory is returned in the end. A separate process, so that its size
+//! is meaningful.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ const CLIENTS: usize = 1000;
 const MIB: u64 = 1 << 20;
 /// Memory for large buffers.
 const BUFFERS: u64 = 64 * MIB;
-/// What a connection takes beside those: its own buffers, and the pages of its stack in use.
+/// Further memory of a connection: its own buffers, and the used pages of its stack.
 const EACH: u64 = 224 << 10;
 
 /// Memory that this process uses now, in bytes.

@@ -43,7 +43,7 @@ impl Wire {
                 }
                 Step::StartTls => {
                     self.send()?;
-                    // What was sent in clear behind the wish for TLS is not to be believed.
+                    // Cleartext sent after the request for TLS is not trusted.
                     self.input.clear();
                     self.secure(shared, deadline)?;
                     handshake.secured();
@@ -51,7 +51,7 @@ impl Wire {
                     own = self.exports(shared);
                 }
                 Step::Transmission(agreed) => {
-                    // Before the client hears of it, or another could still take its place.
+                    // Before the client gets the reply, or another could still take its place.
                     shared.has_shaken_hands(number);
                     self.send()?;
                     return Ok(agreed);

@@ -1,4 +1,4 @@
-//! What came from the client and was not looked at yet.
+//! Unprocessed input from the client.
 
 use std::io::{self, Read};
 
@@ -30,7 +30,7 @@ impl Input {
         self.end - self.start == self.bytes.len()
     }
 
-    /// Changes the capacity; what is pending stays, and must fit.
+    /// Changes the capacity; pending input stays, and must fit.
     pub(super) fn resize(&mut self, capacity: usize) {
         let mut bytes = vec![0; capacity];
         let pending = self.pending();
@@ -38,7 +38,7 @@ impl Input {
         *self = Self { bytes, start: 0, end: pending.len() };
     }
 
-    /// What is there.
+    /// The pending input.
     #[inline]
     pub(super) fn pending(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -55,8 +55,8 @@ impl Input {
         (self.start, self.end) = (0, 0);
     }
 
-    /// Takes what has come, or waits until something comes; makes room for `need` bytes in all, at
-    /// most its capacity. 0 if the client closed.
+    /// Receives the available input, or waits for some; makes room for `need` bytes in all, at most
+    /// its capacity. 0 if the client closed.
     #[inline]
     pub(super) fn fill(&mut self, from: &mut impl Read, need: usize) -> io::Result<usize> {
         let room = self.room(need);
@@ -72,7 +72,7 @@ impl Input {
         }
     }
 
-    /// Takes what has come, if anything has; room and result as of [`fill`](Self::fill).
+    /// Receives the available input, if any; room and result as for [`fill`](Self::fill).
     #[inline]
     pub(super) fn fill_now(&mut self, from: &mut Stream, need: usize) -> io::Result<Option<usize>> {
         let done = from.read_now(self.room(need));
@@ -82,7 +82,7 @@ impl Input {
         done
     }
 
-    /// What can be received into.
+    /// The free part of the buffer.
     #[inline]
     fn room(&mut self, need: usize) -> &mut [u8] {
         if self.start == self.end {

@@ -1,11 +1,11 @@
 //! Requests that do not fit the buffers: writes as they come, reads as their answers go out.
 //!
-//! Problem. A read may ask for 32 MiB, and its client may take no answers. Idea. The reply goes out in
-//! parts: what the socket takes of one is sent before the next is read, and all of it before more waits than
-//! the connection may keep. Consequence. The client takes a part while the next is read. With structured
-//! replies an error in a later part ends the reply as any other error does. A simple reply promises all of
-//! the data in its first bytes: it is put together as a whole where the budget has room for it, and
-//! otherwise read twice, first to see that it can be read.
+//! Problem. A read may request 32 MiB, and its client may not read replies. Idea. The reply is sent in
+//! parts: the socket gets as much of a part as it takes before the next is read, and all of it before the
+//! connection's buffer limit is reached. Consequence. The client receives a part while the next is read.
+//! With structured replies an error in a later part ends the reply like any other error. A simple reply
+//! promises all data in its header: it is assembled as a whole if the budget has room, and otherwise read
+//! twice, first to check that it can be read.
 
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -40,7 +40,7 @@ impl Connection<'_> {
         let (mut done, mut due) = (if stopping { Err(Fault::ShuttingDown) } else { Ok(()) }, 0);
         while left > 0 {
             let here = (self.wire.input.pending().len() as u64).min(left);
-            // Whole pages, unless it is the end; what is refused is only taken from the stream.
+            // Whole pages, except at the end; refused data are only drained from the stream.
             let is_written = refused.is_none() && done.is_ok();
             let end =
                 if here == left || !is_written { at + here } else { (at + here) / page * page };
@@ -60,7 +60,7 @@ impl Connection<'_> {
                 continue;
             }
             if !self.wire.output.is_empty() {
-                // It may be what the client waits for.
+                // The client may wait for it.
                 self.begun[kind as usize] -= 1;
                 self.answer(began)?;
                 self.begun[kind as usize] += 1;
@@ -161,7 +161,7 @@ impl Connection<'_> {
         self.answer(began)
     }
 
-    /// Reads all of it and keeps nothing.
+    /// Reads all data and discards them.
     fn can_be_read(&self, request: &Request) -> Result<(), Fault> {
         let (mut at, end) = (request.offset, request.offset + request.length);
         let page = u64::from(self.device.page_size());

@@ -1,17 +1,17 @@
 //! One connection: a thread, a socket, two buffers.
 //!
-//! What came with one system call is served with the device in hand once, as far as requests are
-//! whole, and answered with one system call: when no whole request is left, after some microseconds, or
-//! when the output has grown large. Writes go to the device from the receive buffer, reads from the
-//! device to the send buffer. A write that does not fit the buffer is taken in pieces as it comes, and a
-//! long read is answered in pieces (see `long`).
+//! All whole requests received with one system call are served under one lock of the device, and
+//! answered with one system call: when no whole request is left, after some microseconds, or when the
+//! output is large. Writes go to the device from the receive buffer, reads from the device to the send
+//! buffer. A write that does not fit the buffer is received in pieces, and a long read is answered in
+//! pieces (see `long`).
 //!
 //! What always holds: a connection uses small buffers of its own, and larger ones only while it has a
-//! lease; it waits for a client that does not go on with a request, or does not take its
-//! answers, no longer than [`Limits::stall`](crate::Limits).
+//! lease; it waits for the rest of a request, or for a client to read its replies, no longer than
+//! [`Limits::stall`](crate::Limits).
 //!
-//! Requests that must last (a flush, a write with FUA) are done with the others, and their answers
-//! wait for one sync at the end of the batch.
+//! Durable requests (a flush, a write with FUA) are done with the others, and their replies wait
+//! for one sync at the end of the batch.
 
 mod handshake;
 mod input;
@@ -41,10 +41,10 @@ use patience::Patience;
 use serve::Desk;
 use wait::Waiting;
 
-/// Answers that wait for a sync; a sync comes when there are so many.
+/// The most replies that wait for a sync; this many start one.
 const UNSYNCED: usize = 1024;
-/// How long answers wait for those of other requests of the same batch: with them the client goes on while the
-/// rest is served.
+/// How long replies wait for other requests of the batch. Then they are sent, so that the client continues
+/// while the rest is served.
 const EARLY: Duration = Duration::from_micros(100);
 
 /// Why a connection ended.
@@ -68,7 +68,7 @@ enum End {
     /// The client asked for nothing.
     #[error("the client asked for nothing in {0:?}")]
     Idle(Duration),
-    /// An error came too late to be told: the client was promised the data.
+    /// An error came after the header that promised the data.
     #[error("a read failed after its reply had begun: {0}")]
     Broken(Fault),
     /// The socket failed.
@@ -189,14 +189,14 @@ struct Connection<'a> {
     lease: Option<Lease<'a>>,
     patience: Patience<'a>,
     unsynced: Vec<Request>,
-    /// Where the device keeps a pace: until when to wait with how much of the output, and of which
-    /// kind the last answer in it is.
+    /// If the device has a pace: the due time of a length of the output, and the kind of the last
+    /// reply in it.
     dues: Vec<(u64, usize, Kind)>,
     /// Requests of each kind that were served since output was sent last.
     begun: [u64; KINDS],
 }
 
-/// What a batch came to.
+/// The outcome of a batch.
 enum Batch {
     /// That many bytes are needed for the next request.
     Need(usize),
@@ -206,7 +206,7 @@ enum Batch {
     LongWrite(Request, usize),
     /// A read whose reply does not fit the output comes next.
     LongRead(Request, usize),
-    /// The connection ends after what was answered.
+    /// The connection ends after the replies so far.
     End(End),
 }
 
@@ -349,7 +349,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Sends what was answered.
+    /// Sends the replies.
     fn send(&mut self) -> Result<(), End> {
         let calls = self.wire.send().map_err(|e| self.ended(e))?;
         self.counters.sends.add(calls);
@@ -424,8 +424,8 @@ fn lock<'a>(shared: &Shared, device: &'a Device) -> Result<Held<'a>, Fault> {
     device.lock()
 }
 
-/// The answer that was just put together is due when the emulated chip is done with what it was
-/// asked, and not before the answers before it.
+/// The latest reply is due when the emulated chip has finished its operations, and not before
+/// earlier replies.
 fn note_due(due: u64, dues: &mut Vec<(u64, usize, Kind)>, output: usize, kind: Kind) {
     let (last, sent) = dues.last().map_or((0, 0), |due| (due.0, due.1));
     if output > sent {

@@ -9,12 +9,12 @@ use crate::{
 
 /// Pages after which a long request lets others have the device.
 const PIECE: u64 = 64;
-/// The same for what touches only tables.
+/// Piece size of operations that only touch tables.
 const TABLE_PIECE: u64 = 16 << 10;
-/// Pages that a block status looks at: what lies beyond, the client asks for again.
+/// Pages covered by one block status; the client asks again for the rest.
 const STATUS_PAGES: u64 = 1 << 20;
 
-/// What a connection has agreed on, and where it puts replies and counts.
+/// The negotiated options of a connection, with its output and counters.
 pub(super) struct Desk<'a> {
     pub agreed: &'a Negotiated,
     pub page_size: u64,
@@ -60,7 +60,7 @@ impl Desk<'_> {
                 return;
             }
             Command::BlockStatus => return self.status(request, held),
-            // All of it is as quick to read as it will ever be.
+            // There is no cache to fill.
             Command::Cache | Command::Disconnect | Command::Unknown(_) => Ok(()),
         };
         self.count_bytes(request.command, length);
@@ -120,8 +120,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Straight into the output; pages without data as holes, where the client takes them. A failure
-    /// takes the reply back, and says whether the client could be told.
+    /// Reads straight into the output; pages without data become holes if the client supports them.
+    /// On failure takes the reply back, and returns whether the client can still get the error.
     #[inline]
     pub(super) fn fill(mut reply: ReadReply<'_>, held: &mut Held<'_>) -> Result<(), (Fault, bool)> {
         while reply.left() > 0 {
@@ -160,7 +160,7 @@ impl Desk<'_> {
         tracing::debug!(request.offset, request.length, "read: {fault}");
     }
 
-    /// What is allocated and what is not.
+    /// Allocated and unallocated extents.
     fn status(&mut self, request: &Request, held: &mut Held<'_>) {
         let Request { offset, length, .. } = *request;
         let mut reply = self.agreed.reply_status(request, self.output);
@@ -208,7 +208,7 @@ impl Desk<'_> {
     }
 }
 
-/// The number that tells a client of a fault.
+/// The error number of a fault for the client.
 fn errno(fault: &Fault) -> Errno {
     match fault {
         Fault::ReadOnly | Fault::WornOut => Errno::Permission,

@@ -1,7 +1,7 @@
-//! Waiting for the client: awake for a little while, then asleep, and not for ever.
+//! Waiting for the client: a short poll, then a sleep with a time limit.
 //!
-//! A client that waits between requests may wait as long as the server allows idle clients to, and its
-//! large buffers go back to the budget after a second. One that has begun a request must go on with it.
+//! A client may be idle between requests as long as the server allows; its large buffers go back to the
+//! budget after a second. A client that has begun a request must finish it.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use crate::budget::{LARGE, LEASE, SMALL};
 /// How long a connection that waits keeps its large buffers.
 const REST: Duration = Duration::from_secs(1);
 
-/// What the connection waits for.
+/// The awaited input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waiting {
     /// A request, whole or the rest of it.
@@ -79,7 +79,7 @@ impl Connection<'_> {
         self.wire.socket.set_read_timeout(Some(self.tick()))
     }
 
-    /// What a failed send ends the connection with.
+    /// The end of the connection after a failed send.
     pub(super) fn ended(&self, error: io::Error) -> End {
         if is_timeout(&error) { End::Stalled(self.shared.limits.stall) } else { error.into() }
     }

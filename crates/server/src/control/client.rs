@@ -33,7 +33,7 @@ pub struct Client {
 /// A part of a copy.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Part {
-    /// So many pages from one on; the buffer holds their content.
+    /// First page and number of pages; the buffer holds their content.
     Pages(u32, u32),
     /// A page that cannot be read.
     Lost(u32),
@@ -41,7 +41,7 @@ pub enum Part {
     End,
 }
 
-/// What a copy is going to be.
+/// The size of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// Bytes of a page.
@@ -53,7 +53,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Of so many pages.
+    /// For a page size and a number of pages.
     #[must_use]
     pub const fn new(page_size: u32, logical_pages: u32) -> Self {
         Self { page_size, logical_pages, next: 0 }
@@ -70,19 +70,19 @@ impl Extent {
 }
 
 impl Client {
-    /// Connects, whoever listens; requests concern that export, or the one of the socket.
+    /// Connects without a trust check; requests concern the given export, or the one of the socket.
     ///
     /// # Errors
-    /// Those of the system; nobody may listen there.
+    /// Those of the system, for example if there is no server.
     pub fn connect(socket: &Path, export: Option<String>) -> io::Result<Self> {
         Ok(Self { stream: BufReader::new(trust::connect_now(socket)?), export })
     }
 
-    /// Connects to the server of an image that is a file, or to the one behind a socket, if it is
-    /// believed (`control::trust`); none if nobody serves it.
+    /// Connects to the server of an image file, or behind a socket, if it is trusted
+    /// (`control::trust`); `None` without a server.
     ///
     /// # Errors
-    /// In words. `told` hears of sockets whose servers are not believed.
+    /// In words. `told` gets sockets whose servers are not trusted.
     pub fn find(
         path: &Path,
         export: Option<&str>,
@@ -146,7 +146,7 @@ impl Client {
         if first == END {
             return self.answer(LONGEST_ANSWER).map(|_| Part::End);
         }
-        // One that is lost counts, too.
+        // A lost page counts, too.
         let bytes = of.take(first, count.max(1)).ok_or("what the server sends is no copy")?;
         if count == 0 {
             return Ok(Part::Lost(first));
@@ -209,14 +209,14 @@ fn gone(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// What a client hears of a server that sends these bytes.
+    /// A client's result from a server that sends these bytes.
     fn hear<T>(bytes: Vec<u8>, ask: impl FnOnce(&mut Client) -> T) -> T {
         let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
         let sending = std::thread::spawn(move || {
             // Whoever has heard enough hangs up.
             let _ = theirs.write_all(&bytes);
             let _ = theirs.shutdown(std::net::Shutdown::Write);
-            // What is asked is taken to the end.
+            // The request is read to its end.
             theirs
         });
         let mut client = Client { stream: BufReader::new(ours), export: None };

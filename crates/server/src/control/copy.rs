@@ -1,8 +1,8 @@
-//! Sends all that a device holds at one moment.
+//! Sends a point-in-time copy of a device.
 //!
-//! Behind the line that answers come frames: the number of the first page and how many there are (two
-//! little-endian numbers of 4 bytes), and their content. No pages means one that cannot be read. The last
-//! frame begins at page `0xffff_ffff`, and behind it comes a line that says whether the copy is whole.
+//! Frames follow the answer line: first page and number of pages (two little-endian numbers of 4 bytes),
+//! then their content. 0 pages mean one unreadable page. The last frame has first page `0xffff_ffff`; a
+//! line after it says whether the copy is complete.
 
 use std::{
     io::{self, Write},
@@ -51,9 +51,9 @@ pub(super) fn send(shared: &Shared, device: &Device, stream: &UnixStream) -> io:
     answer(stream, sent)
 }
 
-/// What is flushed now, and what was written since, is in the copy.
+/// The copy has everything flushed or written until now.
 fn begin<'a>(device: &'a Device, folder: &Path) -> Result<Copying<'a>, String> {
-    // One that its operator gave up ends a moment later.
+    // An abandoned copy ends a moment later.
     let begun = Instant::now();
     while device.settings().1 && begun.elapsed() < PATIENCE {
         std::thread::sleep(Duration::from_millis(10));

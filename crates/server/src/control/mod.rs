@@ -1,12 +1,12 @@
-//! The control socket: what an operator asks of a server that runs.
+//! The control socket: an operator's interface to a running server.
 //!
-//! A Unix socket of the server's owner (mode 0600), by default in a [private folder](seat). Each request is a line of JSON, and so is each
-//! answer: `{"command":"stat"}` is answered by `{"ok":{…}}` or `{"error":"…"}`. A request concerns the
-//! export of the socket's chip, or the one that it names. Only [`Command::Copy`] has more to its answer:
-//! the pages, and a second line ([`client`]).
+//! A Unix socket of the server's owner (mode 0600), by default in a [private folder](seat). Each request and each
+//! answer is a line of JSON: `{"command":"stat"}` gets `{"ok":{…}}` or `{"error":"…"}`. A request concerns the export
+//! of the socket's chip, or the one that it names. Only the answer of [`Command::Copy`] has more: the pages, and a
+//! second line ([`client`]).
 //!
-//! What always holds: an operator who does not read holds up nobody but himself, and his connection ends
-//! after a minute without progress; there are at most 16 of them.
+//! What always holds: an operator who does not read blocks no one else, and the connection ends after a
+//! minute without progress; there are at most 16 connections.
 
 pub mod client;
 mod copy;
@@ -41,22 +41,22 @@ const LONGEST: u64 = 64 << 10;
 /// How long an operator may take no answer.
 const STALL: Duration = Duration::from_secs(60);
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Request {
     /// The export; that of the socket, if it is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export: Option<String>,
-    /// What is to be done.
+    /// Its command.
     #[serde(flatten)]
     pub command: Command,
 }
 
-/// What can be asked for.
+/// A command.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(tag = "command", rename_all = "lowercase")]
 pub enum Command {
-    /// How the chip is, and what it did since it was mounted.
+    /// State of the chip, and its counters since the mount.
     Stat,
     /// A frame as the dashboard shows it: figures, and the states of all blocks.
     Frame,
@@ -92,11 +92,11 @@ impl Operators {
         all.iter().all(|stream| Arc::strong_count(stream) == 1)
     }
 
-    /// Nobody asks for anything any more. Whoever still waits sees the end when these are dropped.
+    /// Takes no more requests. Waiting operators see the end of the stream when these are dropped.
     pub(crate) fn hang_up(&self) -> Vec<Arc<UnixStream>> {
         let all = self.lock().clone();
         for stream in &all {
-            // One that is gone already is fine.
+            // It may be gone already.
             let _ = stream.shutdown(Shutdown::Read);
         }
         all
@@ -221,7 +221,7 @@ fn done(shared: &Shared, export: &Export, command: &Command) -> Result<Value, St
     }
 }
 
-/// Moves what is hard to read, in the order and by the steps of the background.
+/// Scrubs, in the order and the steps of the background work.
 fn scrub(shared: &Shared, device: &Device) -> Result<Value, String> {
     if device.is_read_only() {
         return Err("the export is read-only: nothing on it can be moved".into());

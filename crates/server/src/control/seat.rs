@@ -1,7 +1,7 @@
-//! Where the control socket of an image is: a rule by which the server and operators find the same place.
+//! The place of an image's control socket: one rule for the server and for operators.
 //!
-//! The socket lies in a folder that only its user can write to, and is named by the device and the number of the
-//! image's inode. The folders of a user, of which a server takes the first that there is or that it can make:
+//! The socket is in a folder that only its user can write to, and is named by the device and inode numbers of
+//! the image. A server takes the first of these folders that exists or that it can make:
 //!
 //! 1. `/run/thermocline/NAME`, for an image `NAME.img`: where a service manager has made it (`RuntimeDirectory=`);
 //! 2. `/run/thermocline`, of root;
@@ -9,8 +9,8 @@
 //! 4. `$XDG_RUNTIME_DIR/thermocline`;
 //! 5. `/tmp/thermocline-UID`.
 //!
-//! Operators look into those of the image's owner, of root and of their own, and last beside the image, where
-//! `--control` may have put it. Wherever a socket is found, `control::trust` says whether it is believed.
+//! Operators search the folders of the image's owner, of root and their own, and last beside the image, where
+//! `--control` may have put it. `control::trust` decides whether a socket is trusted.
 
 use std::{
     fs::{self, File},
@@ -27,10 +27,10 @@ struct Folder {
     made: bool,
 }
 
-/// The path of the control socket for an image that is about to be served; its folder is there.
+/// The path of the control socket for an image to be served, in an existing folder.
 ///
 /// # Errors
-/// Those of the system; there is no folder that nobody else can write to.
+/// Those of the system, or if there is no folder that only its user can write to.
 pub fn take(image: &Path) -> io::Result<PathBuf> {
     let name = name(&image.metadata()?);
     let user = rustix::process::geteuid().as_raw();
@@ -87,7 +87,7 @@ fn folders(image: &Path, user: u32) -> Vec<Folder> {
     all
 }
 
-/// Makes a folder, or makes sure that nobody else can write to the one that is there.
+/// Makes a folder, or checks that only its user can write to an existing one.
 fn prepare(folder: &Folder, user: u32) -> io::Result<()> {
     if folder.made {
         match fs::DirBuilder::new().mode(0o700).create(&folder.path) {
@@ -95,7 +95,7 @@ fn prepare(folder: &Folder, user: u32) -> io::Result<()> {
             _ => {}
         }
     }
-    // What is looked at is no link to a folder of somebody else's.
+    // Not through a link to another user's folder.
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let open = File::options().read(true).custom_flags(flags.bits() as i32).open(&folder.path)?;
     match is_of(&open.metadata()?, user) {
@@ -107,7 +107,7 @@ fn prepare(folder: &Folder, user: u32) -> io::Result<()> {
     }
 }
 
-/// Whether a folder is a user's, and nobody else's to write to.
+/// Whether a folder belongs to a user, and only the user can write to it.
 pub(super) fn is_of(folder: &fs::Metadata, user: u32) -> bool {
     folder.is_dir() && folder.uid() == user && folder.permissions().mode() & 0o022 == 0
 }

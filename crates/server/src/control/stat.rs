@@ -1,5 +1,5 @@
-//! How a device in use is, and what it did since it was mounted. Names are those of `stat` on a chip at
-//! rest where they mean the same.
+//! State and counters of a device in use. Fields with the meaning of `stat` on a chip at rest have its
+//! names.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -71,7 +71,7 @@ pub(super) fn of(shared: &Shared, export: &Export) -> Result<Value, String> {
     Ok(all)
 }
 
-/// What is the matter, and what to do.
+/// The state and its remedy.
 pub(crate) fn state(shared: &Shared, device: &Device) -> (String, &'static str) {
     match device.ailment() {
         Some(why) => (why, "see the log; `docs/operations.md` says what to do"),
@@ -86,7 +86,7 @@ pub(crate) fn state(shared: &Shared, device: &Device) -> (String, &'static str) 
     }
 }
 
-/// What went wrong with the chip since it was mounted.
+/// Failures of the chip since the mount.
 pub(crate) fn health(health: &Health, counters: &Counters) -> Value {
     json!({
         "corrected_reads": health.corrected_reads,
@@ -97,7 +97,7 @@ pub(crate) fn health(health: &Health, counters: &Counters) -> Value {
     })
 }
 
-/// What the layer did since it was mounted.
+/// Counters of the layer since the mount.
 pub(crate) fn done(c: &Counters) -> Value {
     json!({
         "host_pages_written": c.host_writes,

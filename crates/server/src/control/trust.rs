@@ -1,11 +1,11 @@
-//! Whose control socket an operator believes.
+//! Which control sockets an operator trusts.
 //!
-//! What a server says goes into backups and verdicts, so a stranger must not be taken for it. Whoever listens on a
-//! socket is believed if
+//! A server's answers go into backups and verdicts, so another process must not pass for it. The listener of a
+//! socket is trusted if
 //!
-//! * the system says that he is root, the operator himself, or the owner of the image; of a socket that was named
-//!   itself, the owner of its folder, where nobody else can write to that;
-//! * he holds the lock on the image, where one was named.
+//! * its user is root, the operator or the owner of the image; for a socket given by path, the owner of its
+//!   folder, if only that user can write there;
+//! * it holds the lock on the image, if an image was given.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -24,15 +24,15 @@ use super::seat;
 /// Why a socket is not an operator's to talk to.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// Nobody listens there.
+    /// There is no listener.
     Nobody,
-    /// Who listens is not believed.
+    /// The listener is not trusted.
     Stranger(String),
     /// The system refuses.
     System(io::Error),
 }
 
-/// Connects to a socket whose server is one of these users. Waits for nobody.
+/// Connects to a socket whose server runs as one of these users. Does not block.
 pub(super) fn connect(socket: &Path, believed: &[u32]) -> Result<(UnixStream, i32), Refusal> {
     let is = match fs::metadata(socket) {
         Ok(is) if is.file_type().is_socket() => is,
@@ -96,7 +96,7 @@ pub(super) fn holds(process: i32, image: &Path, is: &fs::Metadata) -> bool {
     if !holders.is_empty() {
         return holders.contains(&process);
     }
-    // The system tells nothing of processes outside of a container.
+    // Processes outside a container are not visible.
     let locked = File::open(image).map(|file| file.try_lock());
     matches!(locked, Ok(Err(TryLockError::WouldBlock)))
 }

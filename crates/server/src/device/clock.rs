@@ -7,8 +7,8 @@ use std::{
 
 /// Nanoseconds since the first request, on top of the time that the device had when it was closed.
 ///
-/// It stands still until then, so that a recording, whose first request a simulator puts at its time
-/// 0, can be repeated on a device of the same age.
+/// It stands still until then, so that a recording, whose first request is at time 0 in a simulator,
+/// can be repeated on a device of the same age.
 #[derive(Debug)]
 pub(crate) struct Clock {
     before: u64,

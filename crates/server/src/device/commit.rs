@@ -1,9 +1,9 @@
-//! One sync of the chip for all who wait for one.
+//! Group commit: one sync of the chip for all waiting flushes.
 //!
-//! Each change of the device has a number. A flush waits until a sync has ended that was begun after
-//! the last change it covers. Who finds none running leads the next one; who comes while one runs
-//! waits, and all of those share the one that follows. The sync itself is waited for without the
-//! device in hand, so that others go on reading and writing.
+//! Each change of the device has a number. A flush waits for the end of a sync that began after the
+//! last change it covers. A flush that finds no sync running leads the next one; flushes that arrive
+//! during a sync wait and share the following one. The device is not locked during the sync, so
+//! others read and write meanwhile.
 
 use std::sync::{
     Arc, Condvar, Mutex, PoisonError,
@@ -23,7 +23,7 @@ pub(crate) struct Commit {
     pub(crate) tally: Tally,
 }
 
-/// What was asked for and what was done for it.
+/// Flushes and syncs.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// Flushes asked for, writes that must last included.
@@ -41,7 +41,7 @@ struct Rounds {
     running: bool,
     /// Changes that last.
     lasting: u64,
-    /// What each who waits, or leads, needs to last, and for how many flushes.
+    /// For each waiter or leader: the changes that must be durable, and the number of its flushes.
     wanted: Vec<(u64, u64)>,
     failed: Option<Arc<str>>,
     /// The last sync found no room.
@@ -49,11 +49,12 @@ struct Rounds {
 }
 
 impl Commit {
-    /// Waits until the first `changes` changes last; `sync` makes all so far last and tells how many
-    /// that are. `asked` flushes share this call.
+    /// Waits until the first `changes` changes are durable; `sync` makes all changes so far durable
+    /// and returns their number. `asked` flushes share this call.
     ///
-    /// A sync that failed is never tried again: the system may have dropped what it could not write,
-    /// and would then report success. One that found no room is: the medium makes up for what was dropped.
+    /// A failed sync is never repeated: the system may have dropped the pages that it could not write, and
+    /// would then report success. A sync that found no room is repeated: the medium writes the dropped
+    /// pages again.
     pub(crate) fn wait(
         &self,
         changes: u64,
@@ -89,8 +90,8 @@ impl Commit {
         result.map(|_| ())
     }
 
-    /// Does something while no sync runs, and none begins before it is over. It leaves all changes so far
-    /// lasting, and tells how many that are.
+    /// Does work that excludes syncs. The work makes all changes so far durable, and returns their
+    /// number.
     pub(crate) fn alone(&self, work: impl FnOnce() -> Result<u64, Fault>) -> Result<(), Fault> {
         let rounds = self.rounds();
         let quiet = self.ended.wait_while(rounds, |rounds| rounds.running);
@@ -109,7 +110,7 @@ impl Commit {
         result.map(|_| ())
     }
 
-    /// Why nothing that is written lasts: for ever, or before there is room.
+    /// Why writes are not durable: permanently, or until there is room.
     pub(crate) fn failed(&self) -> Option<Fault> {
         let rounds = self.rounds();
         let full = rounds.is_full.then_some(Fault::FileSystemFull);
@@ -124,7 +125,7 @@ impl Commit {
     }
 
     fn rounds(&self) -> std::sync::MutexGuard<'_, Rounds> {
-        // Each change of it is a single assignment.
+        // Each change is a single assignment.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use thermocline_flash::FlashError;
 use thermocline_ftl::FtlError;
 
-/// Why a request could not be done: what the host is told.
+/// Why a request failed, for the host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The export takes no writes.
@@ -17,7 +17,7 @@ pub enum Fault {
          another chip"
     )]
     WornOut,
-    /// The file system in which the image lies has no room for what is written.
+    /// The image's file system has no room for the data.
     #[error(
         "the file system of the image is full: make room there, and write or flush again: what it had no room \
          for is kept, and written again then; an image that was preallocated never grows"
@@ -43,10 +43,10 @@ pub enum Fault {
         offset: u64,
         /// Its number.
         page: u32,
-        /// What the layer said.
+        /// The layer's error.
         error: FtlError,
     },
-    /// What was written before could not be made to last.
+    /// Earlier writes could not be made durable.
     #[error("{0}")]
     Sync(std::sync::Arc<str>),
     /// The server stops.
@@ -58,7 +58,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What a layer's error on a page means to the host.
+    /// The fault of a layer's error on a page.
     pub(crate) fn of_layer(error: FtlError, page: u32, page_size: u32) -> Self {
         match error {
             FtlError::NoSpace => Self::NoSpace,
@@ -70,7 +70,7 @@ impl Fault {
         }
     }
 
-    /// What a sync that failed means to the host. Where there was no room the next one makes up for it.
+    /// The fault of a failed sync. If there was no room, the next sync can succeed.
     pub(crate) fn of_sync(error: &io::Error) -> Self {
         if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
             return Self::FileSystemFull;
@@ -84,7 +84,7 @@ impl Fault {
         )
     }
 
-    /// The same of a sync by the chip.
+    /// The fault of a failed sync by the chip.
     pub(crate) fn of_chip_sync(error: FlashError) -> Self {
         Self::of_sync(&match error {
             FlashError::Medium(number) => io::Error::from_raw_os_error(number),
@@ -105,7 +105,7 @@ impl Fault {
     }
 }
 
-/// Whether an error says that the file system below the chip, or a quota of it, is full.
+/// Whether the file system below the chip, or a quota on it, is full.
 pub(crate) fn is_full(error: &FtlError) -> bool {
     use rustix::io::Errno;
     let full = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);

@@ -15,7 +15,7 @@ use thermocline_trace::Op;
 use super::{AnyLayer, Device, Fault, Settings, fault::is_full, snapshot::Snapshot};
 use crate::record::{Rows, row};
 
-/// What the lock protects.
+/// The state under the lock.
 pub(super) struct State {
     pub layer: AnyLayer,
     /// The time that the layer saw last.
@@ -24,19 +24,19 @@ pub(super) struct State {
     pub page: Vec<u8>,
     /// A page of zeros.
     pub zeros: Vec<u8>,
-    /// Changes of what the host sees.
+    /// Changes visible to the host.
     pub changes: u64,
-    /// What was taken up last, and the byte behind it.
+    /// The last request, and the byte after it.
     pub last: Option<(Op, u64)>,
     pub idle: Option<Box<dyn Idle>>,
     /// The longest step of that, in nanoseconds.
     pub idle_step: u64,
     pub ignores_trims: bool,
-    /// What it held when a copy of it was begun, while that is made.
+    /// Its content at the start of a running copy.
     pub snapshot: Option<Box<Snapshot>>,
-    /// By which policies.
+    /// Its policies.
     pub settings: Settings,
-    /// No more requests are served.
+    /// Requests are no longer served.
     pub closed: bool,
     /// A thread died while it changed the layer.
     pub broken: bool,
@@ -78,15 +78,15 @@ impl Drop for Held<'_> {
 pub(crate) enum Piece {
     /// At its beginning.
     First,
-    /// Behind another piece of it, and perhaps behind other requests.
+    /// After another piece of it, and perhaps after other requests.
     More,
 }
 
-/// A range of pages, and what of the first and last of them is meant.
+/// A range of pages, with the covered parts of the first and last.
 struct Span {
     /// The first page.
     first: u32,
-    /// Bytes of it that come before.
+    /// Bytes of it before the range.
     skip: usize,
 }
 
@@ -124,9 +124,9 @@ impl Held<'_> {
         self.state.changes
     }
 
-    /// A request is taken up: the layer's clock, the idle policy and the recording hear of it. A
-    /// piece of one is a part of it, as if all had come at once, unless another request was taken up in
-    /// between: then it is one of its own, for the order of pages and the clock are those of two.
+    /// Accounts for a request in the layer's clock, the idle policy and the recording. A piece extends
+    /// its request, unless another request came in between: then it counts as a request of its own,
+    /// since the order of pages and the clock are those of two.
     #[inline]
     fn take_up(&mut self, op: Op, offset: u64, length: u64, piece: Piece) -> Result<(), Fault> {
         let size = self.device.size;
@@ -167,7 +167,7 @@ impl Held<'_> {
     #[inline]
     fn span(&self, offset: u64) -> Span {
         let page = u64::from(self.device.page_size);
-        // The device has at most 2^32 pages, and the range lies in it.
+        // The device has at most 2^32 pages, and the range is inside it.
         Span { first: (offset / page) as u32, skip: (offset % page) as usize }
     }
 
@@ -219,8 +219,8 @@ impl Held<'_> {
         self.take_up(Op::Read, offset, length, Piece::First)
     }
 
-    /// Whether the page at `offset` holds data, be they lost, and how many of the next `length` bytes lie in
-    /// pages of which the same is true. Looks at no more than `most` pages. The range must lie on the device.
+    /// Whether the page at `offset` holds data, lost data included, and the number of the next `length` bytes
+    /// in pages of the same kind. Looks at up to `most` pages. The range must be inside the device.
     #[must_use]
     pub fn run(&self, offset: u64, length: u64, most: u32) -> (bool, u64) {
         let size = u64::from(self.device.page_size);
@@ -237,7 +237,7 @@ impl Held<'_> {
         (holds, (next * size).min(end).saturating_sub(offset))
     }
 
-    /// Writes `data`; a page covered in part keeps the rest of what it holds.
+    /// Writes `data`; a page covered in part keeps the rest of its content.
     ///
     /// # Errors
     /// [`Fault`], naming the page; those before it are written.
@@ -278,8 +278,8 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// The host no longer needs these bytes. Pages that lie wholly in the range read as zeros then,
-    /// unless the policy passes over trims; the rest stays.
+    /// Trims bytes. Pages entirely in the range read as zeros then, unless the policy ignores TRIM;
+    /// the rest stays.
     ///
     /// # Errors
     /// [`Fault`], naming the page.
@@ -323,8 +323,8 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Makes these bytes read as zeros: whole pages are trimmed unless they are to be `allocated` (or
-    /// the policy passes over trims), parts of pages are written. The recording gets what is done.
+    /// Makes bytes read as zeros: trims whole pages, or writes them if they must stay `allocated` or
+    /// the policy ignores TRIM; writes parts of pages. The recording gets these operations.
     ///
     /// # Errors
     /// [`Fault`], naming the page.
@@ -358,7 +358,7 @@ impl Held<'_> {
         self.zero_part(to, end, piece)
     }
 
-    /// Zeros in a part of a page; one that holds nothing has them already.
+    /// Writes zeros to a part of a page; an empty page reads as zeros already.
     fn zero_part(&mut self, from: u64, to: u64, piece: Piece) -> Result<(), Fault> {
         if from >= to || !self.run(from, to - from, 1).0 {
             return Ok(());
@@ -381,8 +381,7 @@ impl Held<'_> {
         done
     }
 
-    /// So many bytes from the beginning of a page on are about to be changed: a copy that is being made
-    /// needs them.
+    /// Called before `bytes` bytes from the start of a page change: a running copy needs the old data.
     #[inline]
     fn keep_old(&mut self, first: u32, bytes: usize) {
         let state = &mut *self.state;

@@ -1,7 +1,7 @@
 //! One exported chip: a translation layer behind a lock, addressed in bytes.
 //!
-//! Who serves requests takes the lock once for a batch of them ([`Device::lock`]). Nothing is waited
-//! for with the lock held: neither a sync of the chip ([`Device::settle`]) nor the pace of an
+//! A connection takes the lock once for a batch of requests ([`Device::lock`]). No one waits with
+//! the lock held: neither for a sync of the chip ([`Device::settle`]) nor for the pace of an
 //! emulated one.
 
 mod clock;
@@ -56,7 +56,7 @@ const BETWEEN_GLANCES: Duration = Duration::from_micros(50);
 /// A layer of any kind over a chip of any kind.
 pub type AnyLayer = Box<dyn Layer<Chip = Box<dyn Medium>> + Send>;
 
-/// What a device is made of.
+/// The parts of a device.
 pub struct Opening {
     /// The name of the export; may be empty.
     pub name: String,
@@ -70,17 +70,17 @@ pub struct Opening {
     pub time_ns: u64,
     /// How long it took to come back, where there was something to come back to.
     pub recovery: Option<Duration>,
-    /// What is done between requests, where the policy says so.
+    /// The idle work, if the policy has any.
     pub idle: Option<Box<dyn Idle>>,
-    /// How long operations take, by the chip's profile: what an idle policy reckons with.
+    /// Durations of operations by the chip's profile, for the idle policy.
     pub timing: Timing,
     /// Makes hosts wait as long as the chip's profile says.
     pub pace: Option<Pace>,
     /// Whether trims are passed over, as the policy wants it.
     pub ignores_trims: bool,
-    /// What an operator is told of it.
+    /// Its description for operators.
     pub about: About,
-    /// The policies it runs by.
+    /// Its policies.
     pub settings: Settings,
     /// Mounts it by others.
     pub remount: Option<Box<dyn Remount>>,
@@ -90,7 +90,7 @@ pub struct Opening {
     pub scrub: Option<Duration>,
 }
 
-/// What a server knows of a chip only from whoever opened it.
+/// Facts about a chip from the code that opened it.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The chip, as it was named.
@@ -183,7 +183,7 @@ impl std::fmt::Debug for Device {
 }
 
 impl Device {
-    /// Puts a device together; `recorder` takes what is asked of it.
+    /// Assembles a device; `recorder` takes its requests.
     #[must_use]
     pub fn new(opening: Opening, recorder: Option<&mut Recorder>) -> Self {
         let mut layer = opening.layer;
@@ -231,7 +231,7 @@ impl Device {
                 ignores_trims: opening.ignores_trims,
                 snapshot: None,
                 settings: opening.settings,
-                // What a mount shows may have been written by whoever crashed: the first flush syncs.
+                // A crashed server may have written data that the mount shows: the first flush syncs.
                 changes: u64::from(!opening.read_only),
                 last: None,
                 closed: false,
@@ -249,7 +249,7 @@ impl Device {
         &self.name
     }
 
-    /// What it is, for people.
+    /// Its description.
     #[must_use]
     pub fn description(&self) -> &str {
         &self.description
@@ -261,7 +261,7 @@ impl Device {
         self.size
     }
 
-    /// Bytes of a page: what is written without reading first.
+    /// Bytes of a page, the unit written without a read-modify-write.
     #[must_use]
     pub const fn page_size(&self) -> u32 {
         self.page_size
@@ -281,7 +281,7 @@ impl Device {
         &self.access
     }
 
-    /// The policies it runs by, and whether a copy of it is being made.
+    /// Its policies, and whether a copy is running.
     pub(crate) fn settings(&self) -> (Settings, bool) {
         let state = self.state.lock();
         (state.settings.clone(), state.snapshot.is_some())
@@ -341,7 +341,7 @@ impl Device {
         self.commit.wait(changes, flushes, || self.sync())
     }
 
-    /// Makes everything so far last, and tells how many changes that are.
+    /// Makes all changes so far durable, and returns their number.
     fn sync(&self) -> Result<u64, Fault> {
         self.sync_now().inspect_err(|fault| self.news.tell_of(&self.name, fault))
     }
@@ -425,8 +425,8 @@ impl Device {
         Step::Done
     }
 
-    /// What the idle policy allows now, and since when (in nanoseconds of the device's clock) nobody
-    /// has asked for anything.
+    /// The idle work allowed now, and the start of the idle time (in nanoseconds of the device's
+    /// clock).
     pub(crate) fn leisure(&self) -> Option<(Leisure, u64)> {
         let state = self.state.try_lock()?;
         let idle = state.idle.as_ref()?;
@@ -461,11 +461,11 @@ impl Device {
         }
     }
 
-    /// Makes what was done so far last if the layer wants that, so that a host need not wait for it later.
-    /// A sync that runs is waited for first: it may do.
+    /// Syncs if the layer wants it, so that a host need not wait for it later. Waits for a running sync
+    /// first, which may suffice.
     ///
     /// # Errors
-    /// [`Fault`]. Hosts hear of it at their next flush.
+    /// [`Fault`]. Hosts get it at their next flush.
     pub(crate) fn sync_ahead(&self) -> Result<(), Fault> {
         self.commit.wait_until_quiet();
         if !self.lock()?.wants_sync() {
@@ -493,7 +493,7 @@ impl Device {
         }
     }
 
-    /// What is wrong with it, if anything is: with a chip that takes no more writes, too.
+    /// Its fault, if any; a read-only chip is one.
     pub(crate) fn ailment(&self) -> Option<String> {
         if let Some(fault) = self.commit.failed() {
             return Some(fault.to_string());
@@ -506,12 +506,12 @@ impl Device {
         Some(format!("read-only: {over}; copy what it holds to another chip"))
     }
 
-    /// What of the medium is damaged beside the chip's pages.
+    /// Damage of the medium beside the chip's pages.
     pub(crate) fn ailments(&self) -> Vec<String> {
         self.state.lock().layer.chip().ailments()
     }
 
-    /// Logs what happened to the chip since it was last asked, if nobody has it in hand.
+    /// Logs the chip's news since the last call, unless the device is locked.
     pub(crate) fn tell_news(&self) {
         if let Some(state) = self.state.try_lock() {
             self.news.tell(&self.name, &state.layer);
@@ -549,13 +549,13 @@ impl Device {
         Ok(seen)
     }
 
-    /// Looks at the layer, to tell about it.
+    /// Reads the layer for a report.
     pub(crate) fn look<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
         at(&self.state.lock().layer)
     }
 
-    /// The same for those who are in no hurry. Whoever queues for the lock gets it handed over, and holds it
-    /// until a processor is free for him: hosts would wait for that.
+    /// As [`look`](Self::look), at low priority. A queued thread is handed the lock and holds it until it is
+    /// scheduled: hosts would wait for that.
     pub(crate) fn glance<T>(&self, at: impl FnOnce(&AnyLayer) -> T) -> T {
         for _ in 0..GLANCES {
             if !self.is_wanted()
@@ -569,7 +569,7 @@ impl Device {
     }
 }
 
-/// What came of reading some pages.
+/// The result of verifying some pages.
 #[derive(Debug)]
 pub(crate) struct Verified {
     /// Pages with data that were read.
@@ -580,7 +580,7 @@ pub(crate) struct Verified {
     pub next: u32,
 }
 
-/// What came of a step in the background.
+/// The result of a step of background work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Done,

@@ -1,7 +1,7 @@
-//! What an operator has to hear of a chip: failures, and its end.
+//! Log lines about a chip: failures, and its end of life.
 //!
-//! What the layer counts anyway is compared now and then by the thread that works in the background.
-//! What a host is told is logged where it happens, once a second at most: a client may go on asking.
+//! The background thread compares the layer's counters from time to time. An error to a host is
+//! logged where it occurs, at most once a second, since a client may repeat its request.
 
 use std::{
     sync::{
@@ -15,10 +15,10 @@ use thermocline_ftl::{Counters, EndOfLife};
 
 use super::{AnyLayer, Fault};
 
-/// The least time between two lines about what hosts were told.
+/// The least time between two lines about errors to hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What was told of a chip.
+/// The state that was logged last.
 #[derive(Debug)]
 pub(super) struct News {
     told: Mutex<Told>,
@@ -37,7 +37,7 @@ struct Told {
 }
 
 impl News {
-    /// Of a chip that is as it is now. That it is at its end is for whoever opens it to tell.
+    /// Starts from the present state. The code that opens the chip reports an end of life.
     pub(super) fn of(layer: &AnyLayer) -> Self {
         let told = Told {
             counters: *layer.inspect().counters(),
@@ -48,7 +48,7 @@ impl News {
         Self { told, began: Instant::now(), next: AtomicU64::new(0), unsaid: AtomicU64::new(0) }
     }
 
-    /// The layer was mounted anew: it counts from the beginning.
+    /// The layer was remounted: its counters start at 0.
     pub(super) fn begin_again(&self, layer: &AnyLayer) {
         let fresh = Self::of(layer).told.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -79,7 +79,7 @@ impl News {
 
     /// Logs what happened since it was last called.
     pub(super) fn tell(&self, export: &str, layer: &AnyLayer) {
-        // Numbers that are a little wrong harm nobody.
+        // Slightly wrong numbers are harmless.
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, over) = (*layer.inspect().counters(), layer.inspect().end_of_life());
         let failed_reads = layer.chip().health().failed_reads;

@@ -1,12 +1,11 @@
-//! Other policies and watermarks while a device is in use: the layer is unmounted and mounted again.
+//! Changes policies and watermarks of a device in use: unmounts the layer and mounts it again.
 //!
-//! Nothing on a chip depends on policies, so what `serve` can choose at its start can be chosen anew
-//! between two requests: with a checkpoint, and the quick mount that reads it. Hosts wait for these two
-//! and lose nothing; what policies remember of pages only in memory begins anew, as after a restart, and
-//! so do the layer's counters.
+//! Nothing on a chip depends on policies, so the choices of `serve` can be changed between two requests,
+//! by a checkpoint and the quick mount that reads it. Hosts wait for these two and lose nothing. The
+//! policies' state in memory starts afresh, as after a restart, and so do the layer's counters.
 //!
-//! What always holds: the chip is only lent to the new layer until that is mounted. If the mount fails, for
-//! whatever reason, the chip comes back and the old layer, which was kept, goes on.
+//! What always holds: the chip is only lent to the new layer until that is mounted. If the mount fails, the
+//! chip returns to the old layer, which was kept and continues.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use thermocline_media::{Lent, Medium, Ram};
 
 use super::{AnyLayer, Device, Fault, held::Careful};
 
-/// What is to be changed; what is not named stays.
+/// The requested changes; the rest stays.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Change {
@@ -49,7 +48,7 @@ pub struct Settings {
 
 /// Mounts a chip by other policies.
 pub trait Remount: Send {
-    /// Checks whether that can be done, and keeps in mind what is to be done. Changes nothing.
+    /// Checks a change, and stores it. Changes nothing else.
     ///
     /// # Errors
     /// Why it cannot, in words.
@@ -63,7 +62,7 @@ pub trait Remount: Send {
     fn mount(&mut self, chip: Box<dyn Medium>) -> Result<Remounted, String>;
 }
 
-/// What was mounted.
+/// The new mount.
 pub struct Remounted {
     /// The layer.
     pub layer: AnyLayer,

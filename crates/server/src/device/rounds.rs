@@ -33,12 +33,12 @@ impl Rounds {
         Self { period, began: Instant::now(), at, verified, failed }
     }
 
-    /// Rounds through so many pages that are over.
+    /// Finished rounds through `pages` pages.
     pub(crate) fn over(&self, pages: u64) -> u64 {
         self.at.load(Relaxed) / pages.max(1)
     }
 
-    /// How many pages are due now.
+    /// The number of pages due now.
     fn due(&self, pages: u64) -> u64 {
         let share = self.began.elapsed().as_secs_f64() / self.period.as_secs_f64().max(1e-3);
         let due = (share * pages as f64) as u64;

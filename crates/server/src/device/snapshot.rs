@@ -1,13 +1,13 @@
-//! What a device held at one moment, while hosts go on changing it.
+//! A snapshot of a device while hosts write.
 //!
-//! Problem. A copy of a device takes minutes, and is worth something only if all of it is of one moment.
-//! Idea. Before a page is changed for the first time since, its old content goes to a file without a
-//! name, sparse, at the page's own place. Whoever copies takes a page from there, or from the device if
-//! it was not changed. Consequence. Hosts wait for a read and a write to the page cache on the first
-//! change of a page, and never for whoever copies; memory is two bits a page; the file takes at most
-//! what hosts overwrite meanwhile. Where it cannot be written the copy fails and hosts go on.
+//! Problem. A copy of a device takes minutes, and is useful only if it is of one point in time. Idea.
+//! Before the first change of a page since then, its old content goes to an unnamed sparse file, at the
+//! page's own offset. The copy takes a page from there, or from the device if it has not changed.
+//! Consequence. Hosts wait for a read and a write to the page cache on the first change of a page, and
+//! never for the copy; memory is two bits a page; the file takes at most the data that hosts overwrite
+//! meanwhile. If it cannot be written, the copy fails and hosts continue.
 //!
-//! What always holds: a page that was not passed holds on the device what it held at that moment.
+//! What always holds: a page neither in the file nor copied yet is unchanged on the device.
 
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
@@ -131,7 +131,7 @@ impl Snapshot {
     }
 }
 
-/// What a page held.
+/// The old content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Page {
     Data,
@@ -168,8 +168,8 @@ impl Drop for Copying<'_> {
 }
 
 impl Device {
-    /// Takes a snapshot: what hosts were told is written, and what was trimmed, as of now. What hosts
-    /// overwrite until it is dropped is kept in a file without a name in `folder`.
+    /// Takes a snapshot of all acknowledged writes and trims. Data that hosts overwrite until it is
+    /// dropped are kept in an unnamed file in `folder`.
     ///
     /// # Errors
     /// In words.
@@ -215,7 +215,7 @@ impl Copying<'_> {
                         break;
                     }
                     Page::Nothing => first += 1,
-                    // What was taken before it comes first.
+                    // Pages taken before it come first.
                     Page::Lost if end > 0 => break,
                     Page::Lost => {
                         self.next += 1;

@@ -1,4 +1,4 @@
-//! A client of our own: it says what it is told to, right or wrong.
+//! A test client, which sends anything, right or wrong.
 
 use std::{
     io::{self, Read, Write},

@@ -1,4 +1,4 @@
-//! Many connections, and those that behave badly: nobody else suffers.
+//! Many connections, and misbehaving ones: no other connection suffers.
 
 use std::{
     io::{Read, Write},
@@ -50,7 +50,7 @@ fn who_does_not_finish_the_handshake_in_time_is_dropped_however_it_dallies() {
     let limits = Limits { handshake: Duration::from_millis(300), ..Limits::default() };
     let running = Running::start(vec![opening(1)], Options { limits, ..Options::default() });
     let begun = Instant::now();
-    // One says nothing at all, the other a byte at a time.
+    // One sends nothing, the other a byte at a time.
     let mut silent = unix(&running.socket).expect("the server listens");
     let mut dallies = unix(&running.socket).expect("the server listens");
     let drips = std::thread::spawn(move || {
@@ -83,7 +83,7 @@ fn who_reads_no_replies_holds_up_nobody_else() {
     let running = Running::simple(64);
     let mut greedy = running.connect();
     greedy.write(0, &vec![7; 16 << 20]).expect("the server answers");
-    // 64 × 16 MiB are asked for, and nothing is read: the server cannot get rid of it.
+    // It requests 64 × 16 MiB and reads nothing: the server cannot send it.
     for _ in 0..64 {
         greedy.send(wire::CMD_READ, 0, 0, 16 << 20, &[]).expect("the server takes it");
     }
@@ -92,7 +92,7 @@ fn who_reads_no_replies_holds_up_nobody_else() {
         assert_eq!(other.write(i * 4096, &[i as u8; 4096]).expect("an answer"), 0);
     }
     assert_eq!(other.flush().expect("an answer"), 0);
-    // The one that slept can go on.
+    // The sleeping client continues.
     let mut found = vec![0; 16 << 20];
     greedy.receive(0, &mut found).expect("a reply");
     assert!(found[..].iter().skip(1 << 20).all(|byte| *byte == 7));

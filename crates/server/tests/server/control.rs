@@ -1,4 +1,4 @@
-//! What an operator asks of a server that runs, and what clients notice of it.
+//! Operators' commands to a running server, and their effect on clients.
 
 use std::{
     path::{Path, PathBuf},
@@ -64,7 +64,7 @@ fn formatted(mib: u64) -> Opening {
     Opening { remount: Some(Box::new(remount)), ..opening }
 }
 
-/// The same, and what it is mounted by others with.
+/// As `made`, with its remounter.
 fn made(mib: u64) -> (Opening, ByName) {
     let Ok(place) = "ram:".parse();
     let small = Overrides { capacity: Some(mib << 20), ..Overrides::default() };
@@ -146,7 +146,7 @@ fn an_operator_sees_the_chip_and_what_was_done_to_it() {
     for i in 0..50 {
         assert_eq!(client.write(i * 4096, &[1; PAGE]).expect("an answer"), 0);
     }
-    // What was answered is counted by the time that the next answer comes.
+    // A reply is counted before the next one is sent.
     assert_eq!(client.flush().expect("an answer"), 0);
     let mut operator = controlled.operator();
     let stat = operator.ask(Command::Stat).expect("an answer");
@@ -182,7 +182,7 @@ fn what_is_no_request_is_refused_and_holds_up_nobody() {
     assert!(controlled.operator().ask(Command::Stat).is_ok());
 }
 
-/// Somebody who listens as a server does: what an operator is told by him.
+/// An operator's result from a fake server.
 fn told_by<T: Send>(
     server: impl FnOnce(std::os::unix::net::UnixStream) -> T + Send,
     operator: impl FnOnce(Operator),
@@ -197,7 +197,7 @@ fn told_by<T: Send>(
     })
 }
 
-/// Writes until nobody reads any more, or for 64 MiB.
+/// Writes until the reader is gone, or 64 MiB.
 fn sent_to_a_reader(mut stream: impl std::io::Write) -> usize {
     let sent = (0..1024).take_while(|_| stream.write_all(&[b' '; 64 << 10]).is_ok());
     sent.count() * (64 << 10)
@@ -218,7 +218,7 @@ fn an_answer_or_a_request_that_does_not_end_is_cut_off() {
 
 #[test]
 fn what_is_no_copy_is_not_taken_for_one() {
-    // The pages of the chip, and what comes: the first page of a part, and how many.
+    // The pages of the chip, and the parts: first page and number of pages.
     let twice: &[_] = &[(0, 1), (0, 1)];
     for (pages, parts) in [
         (8, &[(10, 1)][..]),
@@ -365,7 +365,7 @@ fn a_copy_is_of_one_moment_whatever_clients_write_and_trim_meanwhile() {
     assert_eq!((&head["logical_pages"], &head["page_size"]), (&pages.into(), &4096.into()));
     let second = controlled.operator().ask(Command::Copy).expect_err("one is being made");
     assert!(second.contains("already"), "{second}");
-    // The server waits for us to read, and all is overwritten and half of it trimmed meanwhile.
+    // The server waits for our reads, while everything is overwritten and half of it trimmed.
     for lpn in 0..pages {
         assert_eq!(client.write(u64::from(lpn) * 4096, &[0xee; PAGE]).expect("an answer"), 0);
     }

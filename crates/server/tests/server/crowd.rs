@@ -22,7 +22,7 @@ fn limited(limits: Limits) -> Running {
     Running::start(vec![opening(16)], Options { limits, ..with_metrics() })
 }
 
-/// Bytes that tell where they stand.
+/// Bytes that depend on their position.
 fn pattern(from: usize, length: usize) -> Vec<u8> {
     (from..from + length).map(|at| (at / 7 % 251) as u8 + 1).collect()
 }

@@ -1,4 +1,4 @@
-//! What must last, and what a sync serves.
+//! Durability of flushes, and shared syncs.
 
 use std::{
     sync::{Barrier, atomic::Ordering::SeqCst},
@@ -101,7 +101,7 @@ fn a_flush_with_nothing_new_syncs_nothing() {
     assert_eq!(known.syncs.load(SeqCst), 2, "a trim must last too");
 }
 
-/// What a mount shows may have been written by a server that was killed.
+/// A killed server may have written data that the mount shows.
 #[test]
 fn the_first_flush_syncs_what_nobody_wrote_to() {
     let (running, known) = slow(0);
@@ -162,7 +162,7 @@ fn a_page_that_cannot_be_read_is_an_error_with_its_place_and_its_neighbours_are_
     let (running, known) = slow(0);
     let mut client = running.connect();
     client.write(0, &[1; 16_384]).expect("an answer");
-    // The first block takes pages in order: the third logical page lies in the third.
+    // The first block takes pages in order: the third logical page is in its third page.
     known.unreadable.store(3, SeqCst);
     let mut found = [0; 4096];
     assert_eq!(client.read(8192, &mut found).expect("an answer"), 5);

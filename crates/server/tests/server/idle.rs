@@ -1,4 +1,4 @@
-//! What is done while nobody asks.
+//! Idle work.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What an image file holds at the moment at which power fails: what a flush made last, and no more.
+//! The image file at a loss of power: it has what a flush made durable, and no more.
 
 use std::{
     fmt,
@@ -194,8 +194,8 @@ fn a_trim_that_was_flushed_lasts() {
     assert_eq!(read(&mut served.after(&copy), 3), Ok(0));
 }
 
-/// What was written while a sync ran is not known to last when it ends: torn by a loss of power, it is as if it
-/// had never been written.
+/// A write during a sync is not known to be durable at its end: torn by a loss of power, it counts as never
+/// written.
 #[test]
 fn a_sync_says_nothing_of_what_was_written_while_it_ran() {
     const TORN: u8 = 0xb7;
@@ -206,7 +206,7 @@ fn a_sync_says_nothing_of_what_was_written_while_it_ran() {
     let device = Arc::clone(&served.device);
     served.during_the_next_sync(move || write(&device, 3, TORN));
     served.flush();
-    // The next page says what is known to last; it gets to the file with the torn one.
+    // The next page carries the watermark; it reaches the file with the torn one.
     served.write(5, 3);
     let (image, copy) = (served.image(), served.folder.path().join("copy"));
     let into = copy.clone();

@@ -22,7 +22,7 @@ pub fn geometry(blocks: u32) -> Geometry {
     }
 }
 
-/// What chips in memory demand here.
+/// The rules of chips in memory here.
 pub const RULES: Rules = Rules { in_order: true, endurance: 100_000, initial_bad_blocks: 0 };
 
 /// That chip in memory.

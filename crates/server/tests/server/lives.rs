@@ -1,9 +1,9 @@
-//! Power that fails after a few operations of the chip, many times in a row, while clients write, trim and flush,
-//! operators change the policy, scrub, and copy the chip: nothing that was flushed is lost, nothing older
-//! comes back, no write is refused, and a copy is of one moment.
+//! Power fails after a few operations of the chip, many times in a row, while clients write, trim and flush, and
+//! operators change the policy, scrub and copy the chip: no flushed data are lost, no older data come back, no
+//! write is refused, and a copy is of one point in time.
 //!
-//! `THERMOCLINE_LIVES` says how many lives each row has, `THERMOCLINE_LIVES_ROW` runs the one row in which a
-//! fault was found.
+//! `THERMOCLINE_LIVES` sets the number of lives of each row, `THERMOCLINE_LIVES_ROW` runs only the row with
+//! a found fault.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -37,7 +37,7 @@ const ROWS: u64 = 48;
 /// Stands for a page that is lost: it is an error until it is written.
 const LOST: u64 = u64::MAX;
 
-/// A chip that comes back when the server has let go of it.
+/// A chip that returns when the server drops it.
 struct Kept {
     chip: Option<Faulty<Ram>>,
     home: Arc<Mutex<Option<Faulty<Ram>>>>,
@@ -62,7 +62,7 @@ impl Drop for Kept {
     }
 }
 
-/// What the chip is, between two lives.
+/// The chip between two lives.
 enum Chip {
     Ram(Box<Faulty<Ram>>),
     Image(Vec<u8>),
@@ -105,7 +105,7 @@ struct Row {
     /// Operations of the chip before power fails.
     length: u64,
     is_image: bool,
-    /// What was done since the last sync may be lost or torn.
+    /// Operations since the last sync may be lost or torn.
     cache: u32,
 }
 
@@ -173,7 +173,7 @@ impl Row {
     }
 }
 
-/// The chip, when the last thread of the server has let go of it.
+/// The chip, once the last thread of the server has dropped it.
 fn taken(home: &Mutex<Option<Faulty<Ram>>>) -> Faulty<Ram> {
     let begun = Instant::now();
     loop {
@@ -223,7 +223,7 @@ impl Copying {
     }
 }
 
-/// What a page holds, whole.
+/// The content of a page, which must be uniform.
 fn stamp(page: &[u8]) -> u64 {
     let (words, _) = page.as_chunks::<8>();
     assert!(words.iter().all(|word| *word == words[0]), "a page is torn");

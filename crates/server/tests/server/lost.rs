@@ -53,8 +53,8 @@ fn serve(path: &Path, (layer, policy): (LayerKind, &str), rebuild: bool) -> AnyL
     found.and_then(|found| found.start(&access, &options, |chip, _| chip)).expect("served").layer
 }
 
-/// An image whose every page was written and flushed. The area beside one is spoilt; of a store whose map lies on the
-/// chip the page of the map that leads to it.
+/// An image with every page written and flushed. The area of one page is damaged; if the map is on the chip, the map
+/// page that points to it.
 fn spoilt(path: &Path, of: (LayerKind, &str)) {
     let Ok(place) = path.to_str().expect("UTF-8").parse::<Place>();
     let small =
@@ -105,7 +105,7 @@ fn content(lpn: u32) -> Vec<u8> {
     (lpn + 1).to_le_bytes().repeat(PAGE / 4)
 }
 
-/// What `base:allocation` says of a page.
+/// The `base:allocation` status of a page.
 fn status(running: &Running, lpn: u32) -> u32 {
     let mut pipe = unix(&running.socket).expect("the server listens");
     greet(&mut pipe).expect("a greeting");
@@ -118,13 +118,13 @@ fn status(running: &Running, lpn: u32) -> u32 {
     let mut client = Client::go(Box::new(pipe), "", true).expect("a connection");
     let at = u64::from(lpn) * PAGE as u64;
     client.send(wire::CMD_BLOCK_STATUS, 0, at, PAGE as u32, &[]).expect("sent");
-    // Magic, flags, kind, cookie, length; the context, the length of the extent, what it is.
+    // Magic, flags, kind, cookie, length; the context, the length and the flags of the extent.
     let _: [u8; 20] = take(&mut *client.pipe).expect("a reply");
     let [.., a, b, c, d]: [u8; 12] = take(&mut *client.pipe).expect("an extent");
     u32::from_be_bytes([a, b, c, d])
 }
 
-/// The errors that a client gets of the page, by each way to read or change a part of it.
+/// The client's errors on the page, by each way to read or change a part of it.
 fn stays_an_error(running: &Running, case: &str) {
     let at = u64::from(LPN) * PAGE as u64;
     let mut found = vec![1; PAGE];
@@ -136,7 +136,7 @@ fn stays_an_error(running: &Running, case: &str) {
             false => client.ask(wire::CMD_READ, 0, at, PAGE as u32, &[]).expect("an answer"),
         };
         assert_eq!(error, 5, "{case}, structured {structured}");
-        // A part of it would need the rest.
+        // A partial write would need the rest.
         assert_eq!(client.write(at + 512, &[7; 512]).expect("an answer"), 5, "{case}");
         let zeros = client.ask(wire::CMD_WRITE_ZEROES, 0, at + 512, 512, &[]);
         assert_eq!(zeros.expect("an answer"), 5, "{case}");
@@ -177,7 +177,7 @@ fn a_lost_page_is_an_error_to_clients_and_no_hole_until_it_is_written_or_trimmed
             assert_eq!(client.flush().expect("an answer"), 0, "{case}");
             stays_an_error(&running, &format!("{case}, written"));
             if before == Before::Stopped {
-                // What a kill would leave now.
+                // The image after a kill at this point.
                 let killed = path.with_extension("killed");
                 fs::copy(&path, &killed).expect("copied");
                 drop(client);

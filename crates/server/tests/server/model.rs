@@ -83,7 +83,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Replies come in any order: room is made for any of them.
+    /// Replies come in any order.
     fn take_reply(&mut self, reads: &mut HashMap<u64, std::ops::Range<usize>>) -> io::Result<()> {
         let mut room = vec![0xee; RANGE as usize];
         let (cookie, error) = self.client.receive(self.from, &mut room)?;

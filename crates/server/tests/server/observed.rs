@@ -1,4 +1,4 @@
-//! What a server tells of itself, how fast it seems, and where it listens.
+//! Metrics, emulated speed and listeners of a server.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -140,7 +140,7 @@ fn the_dashboard_sends_the_whole_then_changes_and_ends_with_the_server() {
     }
     assert!(whole("127.0.0.1:1", "/block?block=999999").starts_with("HTTP/1.1 404 "));
     assert!(whole("[::1]", "/events?export=7").starts_with("HTTP/1.1 404 "));
-    // What is no number is not the first export, and not the first block.
+    // Text that is not a number is not the first export or block.
     for path in [
         "/block?export=nope",
         "/block?export=",

@@ -1,4 +1,4 @@
-//! What an operator hears of a chip that fails: errors, logs, health and figures.
+//! Reports about a failing chip: errors, logs, health and figures.
 
 use std::{
     io::Write,

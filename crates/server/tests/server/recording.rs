@@ -1,4 +1,4 @@
-//! What a recording holds.
+//! The content of a recording.
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -19,7 +19,7 @@ fn recorded(policy: &str, path: &Path) -> Running {
     Running::start(vec![opening], Options { record: Some(path.into()), ..with_metrics() })
 }
 
-/// What is recorded of what `act` does.
+/// The recording of the requests of `act`.
 fn recording_of(act: impl FnOnce(&Running)) -> Vec<Request> {
     let folder = tempfile::TempDir::new().expect("there is room for a folder");
     let path = folder.path().join("trace");
@@ -103,7 +103,7 @@ fn a_request_that_others_came_between_is_recorded_in_the_order_in_which_it_was_d
     let (whole, sent) = (4 << 20, 3 << 20);
     let all = recording_of(|running| {
         let (mut slow, mut quick) = (running.connect(), running.connect());
-        // Much more than the socket holds, so the server has written a part of it when this returns.
+        // Much more than the socket buffers, so the server has written a part when this returns.
         slow.send(wire::CMD_WRITE, 0, 0, whole, &vec![1; sent]).expect("the server takes it");
         quick.write(0, &[2; 4096]).expect("an answer");
         slow.pipe.write_all(&vec![1; whole as usize - sent]).expect("the server takes it");

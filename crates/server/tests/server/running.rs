@@ -14,7 +14,7 @@ use crate::{client::Client, layer};
 
 /// A server on a Unix socket in a folder of its own.
 pub struct Running {
-    /// Removed with what is in it in the end.
+    /// Removed with its content in the end.
     _folder: TempDir,
     pub socket: PathBuf,
     pub metrics: Option<SocketAddr>,
@@ -60,7 +60,7 @@ impl Running {
         self.ended()
     }
 
-    /// What is at `path` of the address for metrics: its status line and its body.
+    /// Status line and body of `path` at the metrics address.
     pub fn get(&self, path: &str) -> io::Result<(String, String)> {
         let mut stream = TcpStream::connect(self.metrics.expect("metrics are on"))?;
         write!(stream, "GET {path} HTTP/1.1\r\nHost: here\r\n\r\n")?;

@@ -1,5 +1,5 @@
-//! Simulated equals real: what the server counts for its clients, the simulator counts for their
-//! recording (CAT paper, Table 6, where the two differ by up to a few percent).
+//! Simulated equals real: the server's counters for its clients equal the simulator's for their
+//! recording (in CAT paper, Table 6, the two differ by up to a few percent).
 
 use std::{fs::File, io::BufReader, path::Path};
 
@@ -28,7 +28,7 @@ use crate::{
     running::{Running, with_metrics},
 };
 
-/// What policies measure ages in here; by default the simulator takes it from the trace.
+/// The unit of ages for policies; by default the simulator derives it from the trace.
 const TIME_SCALE_NS: f64 = 50e6;
 
 /// A chip of 16 MiB a bank, the last blocks of which are the index log's, and the logical pages it exports.
@@ -49,7 +49,7 @@ fn device(banks: u32) -> (Device, u32) {
     (device, pages - pages % whole.pages_per_block)
 }
 
-/// What both count. The mean is over all blocks, those of the index log as if they were never erased.
+/// The counters of both. The mean is over all blocks; those of the index log count as never erased.
 #[derive(Debug, PartialEq)]
 struct Counted {
     written: u64,
@@ -60,7 +60,7 @@ struct Counted {
     wear_most: u32,
 }
 
-/// Formats an image, mounts it, lets clients at it, and gives what the server counted.
+/// Formats an image, mounts it, runs clients, and returns the server's counters.
 fn serve(policy: &PolicySpec, banks: u32, asks: u32, folder: &Path) -> Counted {
     let (device, pages) = device(banks);
     let profile = device.profile.clone();
@@ -116,7 +116,7 @@ fn erases(path: &Path) -> Vec<u32> {
     (0..image.geometry().blocks()).map(|block| image.erase_count(BlockId(block))).collect()
 }
 
-/// What the simulator makes of the recording.
+/// The simulator's counters for the recording.
 fn simulate(policy: &PolicySpec, banks: u32, folder: &Path) -> Counted {
     let (device, pages) = device(banks);
     let mapping = TraceMapping::of_files(&device, pages);
@@ -176,7 +176,7 @@ fn ask(client: &mut Client, random: &mut Xoshiro256PlusPlus, pages: u64) {
     if !whole {
         (offset, length) = (offset + below(4096), 1 + below(9000));
     }
-    // Some are longer than what the server takes at once.
+    // Some exceed the piece size of the server.
     if below(200) == 0 {
         length += 300_000;
     }
@@ -192,12 +192,12 @@ fn ask(client: &mut Client, random: &mut Xoshiro256PlusPlus, pages: u64) {
     assert_eq!(error.expect("an answer"), 0);
 }
 
-/// The server counts for clients what the simulator counts for their recording.
+/// Compares the server's counters with the simulator's.
 fn compare(policy: &str, banks: u32) {
     let spec = PolicySpec::of(Some(policy), None, None).expect("there is such a policy");
     let folder = tempfile::TempDir::new().expect("there is room for a folder");
     let asks = match spec.layer {
-        // Each of them is a block.
+        // Each of them rewrites a block.
         LayerKind::InPlace => 100,
         _ => 1300 * banks,
     };

@@ -1,4 +1,4 @@
-//! A chip in memory whose syncs take a while, fail when told to, and tell what they covered.
+//! A chip in memory with slow syncs, which fail on request and report the covered programs.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use thermocline_media::{Durable, Medium, Ram, Syncing};
 
 use crate::layer::{RULES, geometry};
 
-/// What the test knows of the chip.
+/// The test's view of the chip.
 #[derive(Debug, Default)]
 pub struct Known {
     pub programs: AtomicU64,
