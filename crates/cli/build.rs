@@ -1,7 +1,7 @@
-//! Tells the program which commit it was built from, and with which features.
+//! Embeds the commit and the features of the build.
 //!
-//! The commit is THERMOCLINE_COMMIT where that is set, as by those who package a source without its history. The
-//! same source at the same commit is the same program.
+//! THERMOCLINE_COMMIT overrides the commit, for packages of a source without its history. The same source at the
+//! same commit gives the same program.
 
 use std::{env, process::Command};
 
@@ -34,7 +34,7 @@ fn commit() -> Option<String> {
     git(&["rev-parse", "--short=12", "HEAD"])
 }
 
-/// What git says of this source; nothing where there is no git, or no history.
+/// The output of git; `None` without git or without a history.
 fn git(arguments: &[&str]) -> Option<String> {
     let said = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(said.stdout).ok()?;

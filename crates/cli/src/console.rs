@@ -1,4 +1,4 @@
-//! What is said on standard error, beside the progress bar.
+//! Messages on standard error, beside the progress bar.
 
 use std::{
     any::Any,
@@ -27,7 +27,7 @@ impl Console {
         Self { quiet, terminal, progress: terminal && !quiet && !no_progress }
     }
 
-    /// What work needs: it says here what there is to say, and stops at Ctrl-C.
+    /// The context of work: prints its messages here, and stops at Ctrl-C.
     pub fn context(&self) -> Context<'_> {
         Context::new(self, interrupt::progress())
     }
@@ -72,7 +72,7 @@ impl Listener for Console {
     }
 }
 
-/// Whether what is said on standard error may be coloured.
+/// Whether messages on standard error may be coloured.
 pub fn stderr_has_colour() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
@@ -87,7 +87,7 @@ pub fn complain(text: &str) {
     say(&text.split('\n').map(str::trim).collect::<Vec<_>>().join(" "));
 }
 
-/// What waits to be said while a picture has the whole screen.
+/// Messages held back while a full-screen picture is shown.
 static WAITING: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 fn waiting<T>(work: impl FnOnce(&mut Option<Vec<String>>) -> T) -> T {
@@ -122,7 +122,7 @@ fn say(text: &str) {
     if waits {
         return;
     }
-    // There is nobody to tell that standard error is closed.
+    // A closed standard error cannot be reported.
     let lines: Vec<_> = text.split('\n').map(plain).collect();
     let _ = writeln!(io::stderr().lock(), "thermocline: {}", lines.join("\n"));
 }

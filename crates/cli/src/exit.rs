@@ -17,13 +17,13 @@ use thermocline_trace::TraceError;
 use crate::{console, interrupt};
 
 const DONE: u8 = 0;
-/// What was asked for could not be done.
+/// The command failed.
 pub const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const INPUT: u8 = 3;
 const BROKEN: u8 = 4;
 
-/// Why a command did not do what it should.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The simulator's reasons.
@@ -37,7 +37,7 @@ pub enum Failure {
     Write {
         /// The file, or "standard output".
         target: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -60,7 +60,7 @@ impl Failure {
         Self::Sim(SimError::Usage(text.into()))
     }
 
-    /// Something that was to be done could not be.
+    /// An operation failed.
     pub fn failed(error: impl fmt::Display) -> Self {
         Self::Sim(SimError::Failed(error.to_string()))
     }
@@ -82,12 +82,12 @@ impl Failure {
     }
 }
 
-/// The exit code of a command, after telling what went wrong.
+/// Prints the error of a command, and returns its exit code.
 pub fn of(result: Result<(), Failure>) -> ExitCode {
     let code = match result {
         Ok(()) => DONE,
         Err(failure) => {
-            // What fails after a signal fails because of it: the other end of a pipe is gone too.
+            // An error after a signal is a consequence of it: the other end of a pipe is gone too.
             let stopped = interrupt::progress().is_cancelled();
             let failure = if stopped { SimError::Interrupted.into() } else { failure };
             let code = failure.code();
@@ -146,7 +146,7 @@ fn one_line(rendered: &str) -> String {
 pub fn guarded(program: impl FnOnce() -> ExitCode) -> ExitCode {
     static TOLD: AtomicBool = AtomicBool::new(false);
     panic::set_hook(Box::new(|info| {
-        // Several threads may panic over the same bug.
+        // Several threads may panic for the same bug.
         if !TOLD.swap(true, Ordering::Relaxed) {
             let what = message(info.payload());
             let place = info.location().map(ToString::to_string).unwrap_or_default();

@@ -21,7 +21,7 @@ use crate::{console, exit};
 /// How long work that cannot look up (a read that blocks) may take to stop.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A signal reaches a program through what is global, and nothing else here is.
+/// Signal handlers need global state; there is no other.
 static PROGRESS: LazyLock<Arc<Progress>> = LazyLock::new(Arc::default);
 /// The signal that came first.
 static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);

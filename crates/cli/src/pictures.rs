@@ -17,7 +17,7 @@ pub struct Pictures {
 }
 
 impl Pictures {
-    /// Opens what was asked for.
+    /// Opens the requested outputs.
     pub fn open(args: &PictureArgs) -> Result<Self, Failure> {
         if let Some(folder) = &args.plots {
             make(folder)?;
@@ -26,7 +26,7 @@ impl Pictures {
         Ok(Self { report: report.transpose()?, plots: args.plots.clone() })
     }
 
-    /// Writes what was asked for.
+    /// Writes the requested outputs.
     pub fn write(
         self,
         page: impl FnOnce() -> Page,
@@ -89,7 +89,7 @@ pub mod converted {
 
     use crate::exit::Failure;
 
-    /// Fonts that are often there, and look like what a browser takes for `sans-serif`.
+    /// Common fonts that look like a browser's `sans-serif`.
     const USUAL: [&str; 5] = ["DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica"];
     /// Pixels for each of the drawing's units: 300 a printed inch and more.
     const SCALE: f32 = 3.0;

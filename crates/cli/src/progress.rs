@@ -25,7 +25,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// Shows what a meter tells.
+    /// Shows a meter.
     pub fn start(meter: Arc<dyn Meter>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);

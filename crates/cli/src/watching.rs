@@ -102,7 +102,7 @@ impl Watch for Watched {
     }
 }
 
-/// Runs that are drawn until it is dropped, from the first that is to be seen on.
+/// Draws runs until it is dropped, from the first visible one on.
 #[derive(Default)]
 pub struct Live {
     runs: Arc<Mutex<Vec<Arc<Seen>>>>,
@@ -169,7 +169,7 @@ impl Drop for Drawn {
     fn drop(&mut self) {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It leaves the terminal in order, whatever became of it.
+            // It restores the terminal in any case.
             let _ = thread.join();
         }
         console::give_back();

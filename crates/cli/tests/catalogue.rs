@@ -1,4 +1,4 @@
-//! What lists what there is, and help.
+//! The commands that list, and help.
 
 mod common;
 
@@ -141,7 +141,7 @@ fn a_disk_is_recorded_by_the_tool_that_is_there() {
         let all = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&path, all).expect("a program");
     };
-    // A program for bpftrace writes what the real one would print.
+    // A fake bpftrace prints the output of the real one.
     install(
         "bpftrace",
         r#"echo "$@" > told

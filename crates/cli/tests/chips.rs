@@ -1,4 +1,4 @@
-//! Chips made and served: what is refused, when, and in which words.
+//! Making and serving chips: refusals, their time and their text.
 
 mod common;
 
@@ -18,7 +18,7 @@ fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).to_str().expect("UTF-8").to_owned()
 }
 
-/// Serves an image for a command, and gives the exit code and what the command printed.
+/// Serves an image for a command. Returns the exit code and the command's output.
 fn served(image: &str, more: &[&str], command: &str) -> (i32, String) {
     let ran =
         thermocline(&[&["serve", image, "--log", "error"], more, &["--run", command]].concat());
@@ -247,7 +247,7 @@ fn a_recording_of_nothing_is_said_to_be_empty_once() {
     fails(3, &["compare", "--trace", &trace], &["empty.tct: the trace has no requests"]);
 }
 
-/// What stands in a folder: names, kinds and lengths.
+/// The content of a folder: names, kinds and lengths.
 fn listing(folder: &TempDir) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path()).expect("readable");
     let mut all: Vec<_> = entries

@@ -41,7 +41,7 @@ fn the_best_of_each_column_is_marked() {
     let (_, answer) = table.rsplit_once("Answer (aim endurance): ").expect("an answer");
     assert!(!table.contains("in-place"), "{table}");
     let erases = |policy: &str| row(policy).split_whitespace().nth(1).expect("a figure").to_owned();
-    // Everything that is neither told the future nor without a log.
+    // Every preset with a log and without knowledge of the future.
     let known =
         |p: &&Preset| p.layer == LayerKind::PageMapped && !["fk", "oracle"].contains(&p.name);
     let policies: Vec<_> = PRESETS.iter().filter(known).map(|p| p.name).collect();
@@ -314,7 +314,7 @@ fn the_default_device_follows_from_a_phones_trace_and_the_answer_says_so() {
     let (name, notes) = device(&[&nexus5, &msr]);
     assert_eq!(name.as_deref(), Some("slc-generic"));
     assert!(notes.contains("simulated on slc-generic; --device emmc-5.1 is nearer"), "{notes}");
-    // Our own files know what they were made from, whole and split, and so does standard input.
+    // Native files record their source, whole and split, and so does standard input.
     let name = |name: &str| folder.path().join(name).display().to_string();
     let (tct, again, split) = (name("t.tct"), name("again.tct"), name("split"));
     done(&["trace", "convert", &nexus5, &tct]);

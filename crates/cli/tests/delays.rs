@@ -36,7 +36,7 @@ fn logged(args: &[&str]) -> (Vec<Line>, Value) {
     (lines.map(line).collect(), result)
 }
 
-/// What the lines add up to is what the result says.
+/// The sums of the lines equal the result.
 fn agree(lines: &[Line], result: &Value, reads_and_writes: usize) {
     assert_eq!(lines.len(), reads_and_writes);
     let us = |path: [&str; 2]| nanoseconds(&result[path[0]][path[1]].to_string());

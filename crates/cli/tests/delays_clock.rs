@@ -120,7 +120,7 @@ fn an_nftl_pair_is_folded_by_the_34th_write_of_a_page() {
     );
     assert!(delays[..33].iter().all(|d| near(d.delay, 400.0)));
     assert!(near(delays[33].delay, 6064.0));
-    // In idle time the pair is folded before that, and nobody waits.
+    // The pair is folded earlier in idle time, and no request waits.
     for policy in ["slac", "slac-thesis"] {
         let (result, delays) = run(&[&args[..], &["--policy", policy]].concat());
         assert_eq!(result["nftl"], serde_json::json!({ "folds": 1, "forced_folds": 0 }));

@@ -1,4 +1,4 @@
-//! Chips whose map lies on them: made, served, looked at, copied, grown and repaired as that kind.
+//! Chips with the map on them: made, served, inspected, copied, grown and repaired as that kind.
 
 mod common;
 
@@ -82,7 +82,7 @@ fn it_is_served_checked_copied_and_grown_as_that_kind() {
     assert!(fs::read(at(&folder, "out")).expect("readable").starts_with(&raw));
     done(&["repair", &copy]);
     assert_eq!(json(&["check", &copy, "--json"])["sound"], true);
-    // A page of data, none, and what the chip has of it.
+    // A page with data, a page without, and the chip's entries.
     let map = json(&["dump", &copy, "--json", "map", "299", "2"]);
     assert!(map[0]["block"].is_u64() && map[1]["block"].is_null(), "{map}");
 }
@@ -101,7 +101,7 @@ fn whoever_only_looks_changes_nothing_and_a_kill_is_recovered_from() {
     layer.trim(Lpn(1000), 6).expect("trimmed");
     layer.upkeep().settle(7).expect("settled");
     layer.chip_mut().sync().expect("synced");
-    // Nobody unmounts it.
+    // Without an unmount.
     drop(layer);
     let before = fs::read(&disk).expect("readable");
     let stat = json(&["stat", &disk, "--json"]);

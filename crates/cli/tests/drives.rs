@@ -1,4 +1,4 @@
-//! Drives as they are sold: what they export, their own translation layer, and how they were written before.
+//! Drives as sold: their capacity, their own translation layer, and preconditioning.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn a_drive_exports_what_it_is_sold_with_and_cleans_as_its_profile_says() {
     assert_eq!((&config["placement"], &config["scale"]), (&"sep-gc".into(), &4096.into()));
     let exported = config["logical_pages"].as_f64().expect("a number") * 4096.0 * 4096.0;
     assert!((exported / 800_166_076_416.0 - 1.0).abs() < 0.005, "{exported}");
-    // Sequential writing copies nothing: what is left is what the drive programs beside its pages.
+    // Sequential writes copy nothing: the rest are the drive's own programs beside its pages.
     assert_eq!(result["write_amplification"], 1.0);
     assert_eq!(result["drive_write_amplification"], 1.033);
     // Lifetimes are those of the whole drive, whose flash wears 3000 times.
@@ -57,7 +57,7 @@ fn a_part_that_is_used_leaves_the_rest_as_over_provisioning() {
     let used = half["config"]["used_pages"].as_f64().expect("a number");
     let logical = half["config"]["logical_pages"].as_f64().expect("a number");
     assert!((used / logical - 0.5).abs() < 0.005);
-    // Four times what is used.
+    // Four times the used capacity.
     assert!((half["host"]["pages_written"].as_f64().expect("a number") / used - 4.0).abs() < 0.01);
     let half = half["write_amplification"].as_f64().expect("something was written");
     // As much as a device with this over-provisioning throughout: 2 · 1.452 - 1.
@@ -73,7 +73,7 @@ fn zones_that_are_trimmed_cost_by_their_size_and_number() {
     let (large, small) = (zones("zones:1/16GiB"), zones("zones:1/1GiB"));
     assert!(large < 1.01 && small > 1.05, "{large} {small}");
     assert!(zones("zones:16/8GiB") > large + 0.1);
-    // What nobody trims is copied until it is overwritten.
+    // Untrimmed data are copied until they are overwritten.
     assert!(zones("zones:4/8GiB/untrimmed") > zones("zones:4/8GiB"));
 }
 
@@ -171,7 +171,7 @@ fn a_drive_is_polled_by_the_ordinary_tool_and_its_printouts_are_imported() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
     };
-    // /dev/null stands for a drive that is no NVMe drive; the command for one that is.
+    // /dev/null stands for a drive that is not NVMe; the command for an NVMe drive.
     let script = "nvme smart-log && nvme ocp";
     let own = ["--every", "20ms", "--for", "100ms", "-o", "run.json", "--", "sh", "-c", script];
     let (code, _, said) = record(&own);
@@ -256,7 +256,7 @@ fn a_drive_is_identified_and_its_life_predicted() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(std::fs::read_to_string(page).expect("written").contains("measured"));
-    // What was written is a drive like any other.
+    // The written profile is a drive like any other.
     let result = json(&[
         "run",
         "--device",
@@ -331,7 +331,7 @@ fn options_belong_to_the_measurement_before_them() {
 struct Disk(std::os::unix::net::UnixStream);
 
 impl Disk {
-    /// Connects as soon as the server listens; how many bytes it exports.
+    /// Connects as soon as the server listens. Returns the exported bytes.
     fn open(socket: &std::path::Path) -> (Self, u64) {
         use std::io::{Read, Write};
         let mut tries = 0;
@@ -389,7 +389,7 @@ impl Ended {
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // One that has ended is no failure.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -458,7 +458,7 @@ fn a_served_chip_is_polled_while_it_is_written_and_found_out() {
     ]);
     let best = &found["ranking"][0];
     let off = best["over_provisioning"].as_f64().expect("a share") - spare;
-    // Uniform traffic alone hardly tells fewer superblocks from less over-provisioning.
+    // Uniform traffic alone hardly separates fewer superblocks from less over-provisioning.
     assert!(off.abs() < 0.02, "{spare}: {best}");
     let factor = best["superblocks"].as_f64().expect("a number") / blocks;
     assert!((0.5..=2.0).contains(&factor), "{blocks}: {best}");

@@ -1,4 +1,4 @@
-//! What goes wrong is said on one line, with the exit code of its kind.
+//! An error is one line, with the exit code of its kind.
 
 mod common;
 
@@ -91,7 +91,7 @@ fn a_wrong_command_line_is_a_matter_of_usage() {
 
 #[test]
 fn near_misses_teach() {
-    // A suggestion is near what was written, or what it is called here.
+    // A suggestion is a similar option, or the name used here.
     fails(2, &["serve", "memory", "--port", "10809"], &["--port", "write `--tcp 127.0.0.1:10809`"]);
     fails(2, &["watch", "--workload", "uniform", "--port", "1"], &["write `--listen PORT`"]);
     fails(2, &["tune", "web.tct"], &["write `--trace FILE`"]);
@@ -141,7 +141,7 @@ fn a_clock_that_goes_back_by_much_is_no_arrival_times() {
         format!("time_ns,op,volume,offset,len\n{lines}")
     };
     let run = ["run", "--trace", "-"];
-    // A clock that begins anew, as in two recordings one behind the other, and one of 16 bits that lost wraps.
+    // A clock that restarts, as in two concatenated recordings, and a 16-bit clock with lost wraps.
     let twice: Vec<u64> = (0..400).map(|n| n % 200 * 1000).collect();
     let lost: Vec<u64> = (0..400).map(|n| n * 40_009 % 65_536).collect();
     for times in [&twice, &lost] {

@@ -88,7 +88,8 @@ fn a_watcher_without_a_file_system_says_so() {
     let compared = said(&with("compare", &uniform, &several));
     assert!(compared.contains("no FAT, exFAT or ext"), "{compared}");
     assert!(compared.contains("use a file workload (s1, s2, ...)"), "{compared}");
-    // A file workload has one, and was generated: nobody can loop it or cut the device to it.
+    // A file workload has a prelude and is generated: it cannot be looped, and no device is sized
+    // by it.
     for command in ["run", "compare"] {
         let policy = if command == "run" { "--policy" } else { "--policies" };
         let none = with(command, &PAGES, &[policy, "greedy", "--dead-data", "fsaf"]);

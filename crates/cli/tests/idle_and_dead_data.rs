@@ -235,7 +235,7 @@ fn presets_of_nftl_take_parameters_of_all_their_axes() {
     assert_eq!(result["config"]["policy"], combo);
     assert_eq!(result["config"]["idle"]["policy"], "timer(dead=16)");
     assert_eq!(result["config"]["dead_data"], "fsaf(delta=0.3)");
-    // Each of them is heard: the layer, the idle work, the dead data.
+    // Each of them has an effect: the layer, the idle work, the dead data.
     let plain = json(&on_chip("nftl", &[]));
     let eager = json(&on_chip("nftl(start=40, stop=50)", &[]));
     assert!(count(&eager, "nftl.folds") > count(&plain, "nftl.folds"));

@@ -1,5 +1,5 @@
-//! Every relative link of the documentation leads to a file that exists, and every anchor to a
-//! heading of it.
+//! Every relative link of the documentation points to an existing file, and every anchor to a
+//! heading in it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! The block-mapped layer, idle time and dead data: what is said of options that do not apply.
+//! The block-mapped layer, idle time and dead data: messages about options that do not apply.
 
 mod common;
 

@@ -8,7 +8,7 @@ use common::thermocline;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Two policies on a small device, and what a paper could have said of them.
+/// Two policies on a small device, with the claim of an invented paper.
 fn experiment(published: &str) -> String {
     format!(
         "title = 'Copies'\nsource = 'Table 1'\nabout = 'A *small* device.'\nquick = true\n\

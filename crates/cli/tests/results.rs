@@ -1,9 +1,9 @@
 //! The results of every preset on small inputs, against a recorded file: a change that is not meant to change
 //! results fails here within seconds.
 //!
-//! The first line of `data/results.txt` is the number of these results, by which stores know their own. Each other line is an input, a preset, its erases and copies, and the SHA-256 digest of all its
-//! figures; the last line names these figures. Figures that are added later are not looked at until the file is
-//! recorded again, with `THERMOCLINE_RECORD=1`.
+//! The first line of `data/results.txt` is the number of these results, by which stores recognise their own. Each other
+//! line is an input, a preset, its erases and copies, and the SHA-256 digest of all its figures; the last line names
+//! these figures. Figures added later are ignored until the file is recorded again, with `THERMOCLINE_RECORD=1`.
 
 mod common;
 
@@ -49,7 +49,7 @@ fn recorded() -> PathBuf {
     repository().join("crates/cli/tests/data/results.txt")
 }
 
-/// Every figure of a run by its path, but for what the run was told.
+/// Every figure of a run by its path, without the run's settings.
 fn figures<'a>(of: &'a Value, path: String, all: &mut Vec<(String, &'a Value)>) {
     match of {
         Value::Object(members) => {
@@ -94,7 +94,7 @@ fn line(input: &str, run: &Value, known: &BTreeSet<String>) -> String {
     format!("{input} {name} {} {} {digest}", flash["blocks_erased"], flash["pages_copied"])
 }
 
-/// Whether a section says what was asked for, or differs from machine to machine.
+/// Whether a section has settings, or differs between machines.
 fn is_told(section: &str) -> bool {
     ["schema_version", "config", "trace", "perf", "command", "oracle"].contains(&section)
 }
@@ -125,7 +125,7 @@ fn every_preset_gives_the_recorded_results() {
     if recording {
         let kinds: Vec<_> = kinds.into_iter().collect();
         let now = now.join("\n");
-        // Figures that were added make other digests of the same results: who adds them alone keeps the number.
+        // Added figures change the digests of unchanged results: if only figures were added, keep the number.
         let counts = |lines: &str| -> BTreeSet<String> {
             lines.lines().filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned())).collect()
         };

@@ -1,6 +1,6 @@
-//! What people see on screens of 80, 120 and 200 columns.
+//! Screens of 80, 120 and 200 columns.
 //!
-//! `UPDATE_SCREENS=1 cargo test -p thermocline-cli --test screens` writes the pictures anew.
+//! `UPDATE_SCREENS=1 cargo test -p thermocline-cli --test screens` records the screens again.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn ten_policies_fit_the_screen() {
         check(&format!("compare-{width}.txt"), &text);
     }
     assert!(columns.is_sorted() && columns[0] < columns[2], "{columns:?}");
-    // Where nobody says how wide the screen is, it is 80 columns.
+    // The default width is 80 columns.
     assert_eq!(done(&TEN), on_screen(80, &TEN));
     let wide = on_screen(80, &[&TEN[..], &["--wide"]].concat());
     assert!(widest(&wide) > 200 && wide.contains("p99.9"), "{wide}");

@@ -41,7 +41,7 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!(nobody.expect("it ends").code(), Some(0));
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe without a reader.
 fn closed() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -95,7 +95,7 @@ impl Running {
         kill_process(Pid::from_child(&self.0), Signal::INT).expect("it runs");
     }
 
-    /// Whether it has a handler for SIGINT, where the system tells.
+    /// Whether it has a handler for SIGINT, if the system reports that.
     fn catches_interrupts(&self) -> bool {
         let Ok(status) = fs::read_to_string(format!("/proc/{}/status", self.0.id())) else {
             return true;
@@ -105,7 +105,7 @@ impl Running {
         caught.is_none_or(|mask| mask >> (Signal::INT.as_raw() - 1) & 1 == 1)
     }
 
-    /// How it ended, and what it printed.
+    /// Its exit code and output.
     fn end(&mut self) -> (Option<i32>, String, String) {
         let deadline = Instant::now() + Duration::from_secs(60);
         let status = self.wait_until(deadline);
@@ -154,7 +154,7 @@ fn interrupted_work_ends_soon_and_leaves_nothing() {
         assert_eq!((code, out.as_str()), (Some(130), ""), "{args:?}: {err}");
         assert_eq!(err, "thermocline: interrupted\n", "{args:?}");
     }
-    // The other end of the pipe may hear of it first.
+    // The other end of the pipe may get the signal first.
     let mut child = Running::start(&["run", "--trace", "-"]);
     let stdin = child.0.stdin.take();
     sleep(Duration::from_millis(300));

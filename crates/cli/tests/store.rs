@@ -39,7 +39,7 @@ fn flush(layer: &mut AnyLayer<Chip>) {
     layer.upkeep().synced(covered);
 }
 
-/// Changes a byte behind every place in a file where these bytes stand; how many there are.
+/// Changes the byte after every occurrence of `bytes` in a file. Returns the number of occurrences.
 fn damage(path: &str, bytes: &[u8]) -> usize {
     let mut file = fs::read(path).expect("read");
     let places: Vec<usize> = (0..file.len() - bytes.len())
@@ -90,7 +90,7 @@ fn repair_lists_the_pages_that_it_rolls_back_and_those_that_are_lost() {
     layer.write(Lpn(5), &[0x15; PAGE], 1).expect("written");
     layer.write(Lpn(6), &[0x16; PAGE], 2).expect("written");
     flush(&mut layer);
-    // Flushed once more, and the next page says so; and then one that nothing speaks for.
+    // A second flush, recorded by the next page, and then a page without any record.
     layer.write(Lpn(6), &[0x26; PAGE], 3).expect("written");
     flush(&mut layer);
     layer.write(Lpn(5), &[0x25; PAGE], 4).expect("written");
@@ -163,7 +163,7 @@ fn control(log: &str) -> String {
     line.split_once('"').expect("quoted").0.to_owned()
 }
 
-/// What a page is filled with.
+/// The byte that fills a page.
 fn filling(lpn: u32) -> u8 {
     (lpn % 250) as u8 + 1
 }
@@ -553,7 +553,8 @@ fn a_block_device_is_a_chip_of_its_own_size_and_is_never_cut_or_removed() {
     done(&["check", &place]);
     done(&["format", &place, "--force"]);
     assert_eq!(json(&["stat", &place, "--json"])["pages_with_data"], 0);
-    // What is cut off before the store is complete is no image, and nothing of the one before.
+    // A format interrupted before the store is complete leaves no image, and nothing of the one
+    // before.
     let Ok(device) = place.parse::<Place>();
     let whole =
         device.open(&OpenChip { read_only: true, ..OpenChip::default() }).expect("formatted");

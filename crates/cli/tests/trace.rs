@@ -87,11 +87,11 @@ fn many_traces_fit_80_columns_with_what_matters_most() {
         assert!(widest <= Some(columns), "{columns}: {text}");
         let rows: Vec<_> = table.lines().filter(|line| line.contains(".csv")).collect();
         assert_eq!(rows.len(), 12, "a row a trace: {text}");
-        // Some figures are of two words (14 %), so a row has at least so many.
+        // Some figures have two words (14 %), so a row has at least `least` words.
         assert!(rows.iter().all(|row| row.split_whitespace().count() >= least), "{text}");
         assert!(rows[0].contains("a-volume-with-") && rows[0].contains('…'), "{text}");
     }
-    // Where nobody says how wide the screen is, it is 80 columns.
+    // The default width is 80 columns.
     assert!(done(&args).lines().all(|line| line.chars().count() <= 80 || line.contains('/')));
 }
 
@@ -184,7 +184,7 @@ fn file_workloads_are_written_as_traces() {
     done(&["trace", "generate", "s2", out, "--bytes", "2MiB"]);
     let info = &json(&["trace", "info", out, "--json", "--page-size", "512"])["traces"][0];
     let written = info["bytes_written"].as_u64().expect("a number");
-    // Four fifths of 56 MiB, and what was asked for.
+    // Four fifths of 56 MiB, with the requested options.
     assert!((45 << 20..52 << 20).contains(&written), "{written}");
     let options = [("--request", "4k"), ("--interarrival", "2ms"), ("--reads", "30%")];
     for (option, value) in options {

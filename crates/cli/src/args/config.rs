@@ -10,7 +10,7 @@ use thermocline_sweep::read_file;
 const SERVE: &str = "serve";
 /// The option that names it.
 const OPTION: &str = "config";
-/// The key of what has no option.
+/// The key of the positional argument.
 const CHIPS: &str = "chips";
 /// Where systemd puts the credentials of a service, as values may begin.
 const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";

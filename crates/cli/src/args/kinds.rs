@@ -16,7 +16,7 @@ use super::{
     store::Exported,
 };
 
-/// The argument by which a command line names traces alone, without `--trace`.
+/// The positional argument for traces, without `--trace`.
 pub const FILES: &str = "files";
 
 /// Refuses options for a kind of input or chip that is not there: they would be ignored, and what comes
@@ -43,7 +43,7 @@ fn check_inputs<G: Group>(command: &mut Command, matches: &ArgMatches) -> Result
     })
 }
 
-/// What a chip that exists is like is not for options to say.
+/// Options cannot describe an existing chip.
 fn check_chips(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     let (more, why): (&str, String) = if command.get_name() == "serve" {
         let mut chips = matches.get_many::<Exported>("chips").into_iter().flatten();

@@ -48,7 +48,7 @@ impl<G> DerefMut for Of<G> {
 const INPUTS: [(&str, &str, bool); 2] =
     [("OneInput", "input", false), ("ManyInputs", "inputs", true)];
 
-/// By what the rest of the command line calls an option.
+/// The clap id of an option.
 fn id(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -260,7 +260,7 @@ impl Args for SweptArgs {
     }
 }
 
-/// An option with lists of values, which are understood when a single simulation is made of them.
+/// An option with lists of values, which are parsed when single simulations are made.
 fn with_lists(arg: Arg, info: &Info) -> Arg {
     let kind = Kind::of(info);
     if kind == Kind::Flag {

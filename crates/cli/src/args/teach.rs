@@ -1,12 +1,11 @@
-//! What helps those whose command line is not understood: the option that they look for, where it is near or known
-//! by another name.
+//! Suggestions for a rejected command line: the option with a similar name, or with another name in other tools.
 
 use clap::{
     Command, Error,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-/// What other tools call an option, and what it is called here; the first that a command has is shown.
+/// Names of options in other tools, and their names here; the first that a command has is shown.
 const ELSEWHERE: [(&[&str], &[&str]); 5] = [
     (
         &["port", "host", "addr", "address", "bind", "listen"],
@@ -18,7 +17,7 @@ const ELSEWHERE: [(&[&str], &[&str]); 5] = [
     (&["size", "disk-size"], &["--capacity SIZE"]),
 ];
 
-/// The same error, its suggestion left out where that is far from what was written, and with what is known to help.
+/// The error without a suggestion that is too different, and with known help.
 pub fn taught(command: &Command, words: &[String], mut error: Error) -> Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -59,7 +58,7 @@ fn is_near(one: &str, other: &str) -> bool {
     other.starts_with(one) || one.starts_with(other) || distance(one, other) <= most
 }
 
-/// Letters that are to be changed, put in or left out.
+/// The edit distance in letters.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

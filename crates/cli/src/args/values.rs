@@ -114,7 +114,7 @@ pub fn owner(text: &str) -> Result<Owner, String> {
     Ok(Owner { user, group })
 }
 
-/// What is logged: a level, or a filter of them.
+/// A log level or filter.
 pub fn log_filter(text: &str) -> Result<String, String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     // A word alone would be taken for a part of the program, and all that one logs.

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What distinguishes a run from the others of its file.
+/// The identity of a run in its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Identity {
     trace: String,
@@ -47,7 +47,7 @@ struct Difference {
     key: &'static str,
     a: Value,
     b: Value,
-    /// By how much b is more than a, for numbers.
+    /// The relative change from a to b, for numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<f64>,
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! `thermocline identify`: which device explains what was measured of a drive.
+//! `thermocline identify`: the device that explains the measurements of a drive.
 
 use std::path::Path;
 
@@ -69,11 +69,11 @@ pub fn run(args: &IdentifyArgs, console: Console) -> Result<(), Failure> {
         let width = output.width().unwrap_or(USUAL_WIDTH);
         output.put_styled(&print::show(&found, &runs, width))?;
     }
-    // What was found so far stands; that it was stopped is told by the code.
+    // The findings so far are valid; the exit code shows the interruption.
     if found.stopped { Err(SimError::Interrupted.into()) } else { Ok(()) }
 }
 
-/// What is known of the drive.
+/// The known figures of the drive.
 fn base(args: &IdentifyArgs) -> Result<(Profile, u64), Failure> {
     let named = args.device.as_deref().unwrap_or(LIKE);
     let profile = Device::load(named)?.profile;
@@ -177,7 +177,7 @@ fn profile(
         ),
         format!("Times, endurance, page size: those of {like}, not fitted."),
     ];
-    // One page after another, a page takes what the drive needed for it in its fastest run.
+    // A page takes the time of one page in the drive's fastest run.
     let rate = runs.iter().filter_map(|run| run.bytes_per_second).reduce(f64::max);
     if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
         let page = f64::from(profile.geometry.page_size);

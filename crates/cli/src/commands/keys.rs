@@ -1,4 +1,4 @@
-//! `thermocline keys`: the keys of results, with their units and what they mean.
+//! `thermocline keys`: the keys of results, with units and meanings.
 
 use serde_json::json;
 use thermocline_sim::metric::{Metric, metrics};

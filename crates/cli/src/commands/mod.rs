@@ -26,7 +26,7 @@ use crate::{
     exit::Failure,
 };
 
-/// Does what was asked for.
+/// Runs a command.
 pub fn run(cli: Cli) -> Result<(), Failure> {
     let console = Console::new(cli.quiet, cli.no_progress);
     match cli.command {

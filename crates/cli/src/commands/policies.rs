@@ -28,7 +28,7 @@ const AXES: [(&str, &str); 7] = [
     ("impossible", "Named by the papers, impossible on flash"),
 ];
 
-/// Prints the catalogue, or what is called by one name in it.
+/// Prints the catalogue, or its entries of one name.
 pub fn run(args: &PoliciesArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let all = catalogue();

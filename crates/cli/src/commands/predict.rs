@@ -1,4 +1,4 @@
-//! `thermocline predict`: what a drive will write to its flash under my traffic, and how long it will live.
+//! `thermocline predict`: flash writes and lifetime of a drive under given traffic.
 
 use serde_json::{Value, json};
 use thermocline_sim::RunResult;
@@ -30,7 +30,7 @@ struct Figure {
 }
 
 impl Figure {
-    /// Of write amplification, which is off by so much.
+    /// A write amplification with its relative error.
     fn of(value: f64, error: f64) -> Self {
         Self { value, low: value / (1.0 + error), high: value * (1.0 + error) }
     }
@@ -133,7 +133,8 @@ pub fn run(args: PredictArgs, console: Console) -> Result<(), Failure> {
 /// Repetitions of a trace, at most.
 const SETTLE: u32 = 20;
 
-/// What the host can write, and for how long: in inverse proportion to write amplification.
+/// The host writes and the time until the end of life, in inverse proportion to write
+/// amplification.
 fn life(result: &RunResult, error: f64) -> (Option<Figure>, Option<Figure>) {
     let figure = |value: f64| Figure::of(value, error);
     (result.lifetime.tbw_bytes.map(figure), result.lifetime.years.map(figure))

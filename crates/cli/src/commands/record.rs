@@ -1,4 +1,4 @@
-//! `thermocline record`: what a disk is asked, by the tool that is installed.
+//! `thermocline record`: records the requests to a disk with an installed tool.
 
 use std::{
     env, fs,
@@ -159,7 +159,7 @@ impl Device {
         if !(about.is_file() || about.is_dir()) {
             return Ok(Self { node: path.to_owned(), number: about.rdev() });
         }
-        // What lies below a file: the kernel lists block devices by their numbers.
+        // The device below a file: the kernel lists block devices by number.
         let number = about.dev();
         let (major, minor) = (major(number), minor(number));
         let listed = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
@@ -243,7 +243,7 @@ fn arguments(
     let text = |path: &Path| path.display().to_string();
     let node = device.map(|device| text(&device.node)).unwrap_or_default();
     match tool {
-        // Issued requests are what the disk is asked; other actions would make the files larger.
+        // The disk gets issued requests; other actions would make the files larger.
         Tool::Blktrace => {
             let words = ["-a", "issue", "-d", &node, "-w", &seconds.to_string(), "-o"];
             let words = words.into_iter().map(str::to_owned);
@@ -262,8 +262,8 @@ fn arguments(
     }
 }
 
-/// A program that prints a row for each request that a disk, or a partition of it, is asked. The kernel's
-/// tracepoints number devices by 12 and 20 bits.
+/// A program that prints a row for each request to a disk, or to a partition. The kernel's tracepoints
+/// number devices by 12 and 20 bits.
 fn tracer(number: u64, seconds: u64) -> String {
     let device = major(number) << 20 | minor(number);
     format!(
@@ -275,7 +275,7 @@ fn tracer(number: u64, seconds: u64) -> String {
     )
 }
 
-/// The job with the log and the time in front; what the job says of its own comes later and counts.
+/// The job with log and time in front; the job's own settings come later and override them.
 fn job(path: &Path, recording: &Path, seconds: u64) -> Result<tempfile::NamedTempFile, Failure> {
     let bad = |e: io::Error| Failure::usage(format!("{}: {e}", path.display()));
     let own = fs::read_to_string(path).map_err(bad)?;

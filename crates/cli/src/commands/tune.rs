@@ -72,7 +72,8 @@ fn per_volume(args: TuneArgs, console: Console) -> Result<(), Failure> {
                 excluded += 1;
                 continue;
             }
-            // A volume may have too few requests for a search; what is wrong with all is wrong with the search.
+            // A volume may have too few requests for a search; an error of all volumes is an error of the
+            // search.
             Err(error) => {
                 let why = Door::CommandLine.words(&error.to_string()).into_owned();
                 wrong.get_or_insert(error);

@@ -95,7 +95,7 @@ fn policies(args: &WatchArgs) -> Result<Vec<PolicySpec>, Failure> {
     names.iter().map(policy).collect()
 }
 
-/// What is recorded of a job.
+/// The recorder of a job.
 fn recorder(job: &Job<'_>, args: &WatchArgs) -> Watched {
     let total = jobs::known_pages(job);
     let block = job.device.profile.geometry.data_pages_per_block();
@@ -158,7 +158,7 @@ fn page(
     Ok(page::replay(&format!("{} on {on}", names.join(" and ")), &recording))
 }
 
-/// Shows the page until it is told to stop.
+/// Serves the page until stopped.
 fn show(page: Page, listener: TcpListener, args: &WatchArgs) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::failed(format!("--listen {}: {e}", args.listen));
     let address = listener.local_addr().map_err(failed)?;

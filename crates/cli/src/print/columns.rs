@@ -1,4 +1,4 @@
-//! Results as rows: a column for every metric, the same columns whatever the run.
+//! Results as rows: a column for every metric, in every run.
 
 use serde_json::Value;
 use thermocline_sim::{

@@ -21,7 +21,7 @@ use super::{
     table::{Figures, MARK, heading, wrap},
 };
 
-/// What of the results is shown, and how.
+/// The shown results, and their form.
 pub struct View {
     /// Characters in a line.
     pub width: usize,
@@ -31,11 +31,11 @@ pub struct View {
     pub metrics: Vec<&'static Metric>,
     /// Tables as Markdown.
     pub markdown: bool,
-    /// What the policy is chosen for, and who builds it.
+    /// The aim of the choice of a policy, and who builds it.
     pub wish: Wish,
 }
 
-/// A table an input; where there are several, a table of all of them; the answer at the end.
+/// A table for each input; for several inputs, also a table of all; the answer at the end.
 pub fn show(inputs: &[Compared], view: &View) -> String {
     let mut tables: Vec<_> = inputs.iter().map(|compared| table(compared, view)).collect();
     let several = inputs.iter().any(|compared| compared.rows.len() > 1);
@@ -154,7 +154,7 @@ fn render(compared: &Compared, metrics: &[&'static Metric], view: &View) -> Stri
     if view.markdown { figures.markdown() } else { figures.finish(None) }
 }
 
-/// What the runs of a table have in common.
+/// The common settings of a table's runs.
 fn title(run: &RunResult) -> String {
     let config = &run.config;
     let geometry = &config.device.geometry;
@@ -170,7 +170,7 @@ fn title(run: &RunResult) -> String {
     )
 }
 
-/// What lifetimes rest on.
+/// The basis of the lifetimes.
 fn extrapolation(compared: &Compared) -> String {
     let erases = || compared.runs().map(|run| run.lifetime.from_erases);
     let (Some(least), Some(most)) = (erases().min(), erases().max()) else { return String::new() };
@@ -253,16 +253,16 @@ impl Column {
     }
 }
 
-/// What a metric says that is no number.
+/// A metric's text value.
 fn words(metric: &Metric, row: &Row) -> Option<String> {
     let value = metric.of(row.runs().first()?);
     (!value.is_null() && !value.is_number())
         .then(|| super::figure::show(metric.look.format, &value))
 }
 
-/// The row that is better than every other, if one is: not by chance, and not by what nobody would
-/// notice. What knew the future or ended early has no part in it, and where one value cannot be compared
-/// none can.
+/// The row that is better than every other, if there is one: beyond chance and by a noticeable amount.
+/// Rows that knew the future or ended early do not compete; if one value cannot be compared, there is no
+/// best.
 fn best(metric: &Metric, compared: &Compared, values: &[Option<Vec<f64>>]) -> Option<usize> {
     let most = compared.most_requests();
     let is_rival = |row: &Row| {

@@ -1,4 +1,4 @@
-//! What policies came to on the volumes of a fleet.
+//! Results of policies on the volumes of a fleet.
 
 use std::io::{BufWriter, Write};
 
@@ -29,16 +29,16 @@ const KEY: &str = "fleet: flash writes over host writes of all volumes together;
 /// Volumes in the table, those with the most writes first.
 const VOLUMES_SHOWN: usize = 20;
 
-/// What a fleet came to, for people.
+/// The results of a fleet, as text.
 struct Fleet<'a>(&'a Done);
 
-/// Where rows of volumes go, and what they come to.
+/// The output for rows of volumes and for totals.
 pub enum Sink {
-    /// For people: what they come to.
+    /// Text: totals.
     Table { output: Output, markdown: bool, wide: bool },
     /// A row a run.
     Rows(Rows),
-    /// Runs, failures and what they come to.
+    /// Runs, failures and totals.
     Json { out: BufWriter<Output>, failures: Vec<Value>, runs: usize },
 }
 
@@ -118,7 +118,7 @@ impl Sink {
     }
 }
 
-/// What combinations of settings came to: the tables alone, for more space always writes less.
+/// Results of combinations of settings: only the tables, since more space always writes less.
 pub fn combinations(fleet: &Done, width: usize) -> String {
     let text = Fleet(fleet).tables(width, false, false);
     let key = wrap(&format!("{KEY}\n--format csv has a row for each volume"), width);

@@ -1,4 +1,4 @@
-//! What a drive was found to be.
+//! The device found for a drive.
 
 use serde_json::{Value, json};
 use thermocline_flash::Profile;
@@ -7,7 +7,7 @@ use thermocline_units::show_size;
 
 use super::table::{Figures, heading, width as width_of, wrap};
 
-/// A measurement that moves families by less than this tells nothing.
+/// A measurement that separates families by less than this is useless.
 const TELLS: f64 = 0.03;
 /// Measurements that are proposed.
 const PROPOSED: usize = 2;
@@ -54,7 +54,7 @@ pub fn show(found: &Identified, runs: &[MeasuredRun], width: usize) -> String {
     text
 }
 
-/// The ranking, with the errors of so many runs.
+/// The ranking, with the errors of each run.
 fn table(found: &Identified, runs: usize) -> String {
     let header = ["family", "over-\nprov.", "super-\nblocks", "distance"].map(str::to_owned);
     let of_runs = (1..=runs).map(|number| format!("run {number}"));
@@ -138,7 +138,7 @@ fn superblocks(best: &Ranked) -> String {
     }
 }
 
-/// The same for programs.
+/// The result as JSON.
 pub fn value(found: &Identified, runs: &[MeasuredRun], profile: &Profile) -> Value {
     let ranked = |one: &Ranked| {
         let fit = &one.fit;

@@ -1,4 +1,4 @@
-//! What came of papers' claims.
+//! The outcomes of papers' claims.
 
 use comfy_table::{Cell, Color};
 use thermocline_papers::{Change, ClaimReport, Counts, Report, Verdict};
@@ -119,7 +119,7 @@ fn summary(papers: &[PaperResults<'_>], output: &Output) -> String {
     sheet.finish()
 }
 
-/// What is not as it was accepted.
+/// Changes from the accepted outcomes.
 fn changes(papers: &[PaperResults<'_>]) -> String {
     let mut text = String::new();
     for results in papers {

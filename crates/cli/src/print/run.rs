@@ -145,7 +145,7 @@ pub fn markdown(run: &RunResult) -> String {
     format!("{text}\n{}\n", life(run))
 }
 
-/// What each of several rules chose.
+/// The victims chosen by each of several rules.
 fn choices(run: &RunResult, pairs: &mut Pairs) {
     let choices = &run.cleaning.choices;
     for (rule, count) in choices.iter().filter(|_| choices.len() > 1) {

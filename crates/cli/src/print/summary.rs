@@ -13,7 +13,7 @@ use super::{
     table::{Figures, MARK, heading, width},
 };
 
-/// What a policy made of all inputs.
+/// The results of a policy on all inputs.
 struct Row {
     name: String,
     /// Whether it can be chosen: what knows the future cannot.

@@ -58,7 +58,7 @@ pub fn show(
     text + &wrap(&remarks, screen)
 }
 
-/// The options that are not the same in all cells; the first of all where every cell is alike.
+/// The options that differ between cells; the first option if none does.
 fn varying(cells: &[Cell]) -> Vec<String> {
     let mut options: Vec<&str> = Vec::new();
     for setting in cells.iter().flat_map(|cell| &cell.settings.0) {
@@ -78,7 +78,7 @@ fn varying(cells: &[Cell]) -> Vec<String> {
     }
 }
 
-/// What a cell sets an option to; nothing where it does not.
+/// The value of an option in a cell, if it has one.
 fn value(cell: &Cell, option: &str) -> Option<String> {
     let set: Option<&Setting> = cell.settings.0.iter().find(|setting| setting.option == option);
     set.map(|setting| setting.value.clone().unwrap_or_else(|| "yes".into()))

@@ -14,10 +14,10 @@ const RULE: LineStyle = LineStyle::new('─', '─', '─', '─');
 const RULED: TableStyle =
     TableStyle::new().top_border(RULE).header_separator(RULE).bottom_border(RULE);
 
-/// What stands behind the best of a column.
+/// The mark of the best value of a column.
 pub const MARK: &str = "*";
 
-/// Characters in a line where nobody says how many there are.
+/// The default width of a line, in characters.
 pub const USUAL_WIDTH: usize = 80;
 
 /// A list of rows under a header.
@@ -60,7 +60,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// An empty table. The first column names the rows; the lines of a header stand above each other.
+    /// An empty table. The first column names the rows; a header may have several lines.
     pub fn new(header: impl IntoIterator<Item = String>) -> Self {
         Self { header: header.into_iter().collect(), rows: Vec::new() }
     }
@@ -128,14 +128,14 @@ pub fn width(text: &str) -> usize {
     plain.lines().map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// Names with what is to be said of each below it, for screens of any width.
+/// Names with a text below each, for screens of any width.
 pub struct Listing {
     text: String,
     width: usize,
 }
 
 impl Listing {
-    /// An empty list for lines of so many characters.
+    /// An empty list for lines of `width` characters.
     pub fn new(width: usize) -> Self {
         Self { text: String::new(), width }
     }
@@ -171,7 +171,7 @@ pub fn wrap(text: &str, width: usize) -> String {
     wrap_with(text, width, "")
 }
 
-/// The same, with so much in front of each line that continues another.
+/// As `wrap`, with an indent of continued lines.
 fn wrap_with(text: &str, width: usize, indent: &str) -> String {
     let mut lines = Vec::new();
     for line in text.split('\n') {

@@ -1,4 +1,4 @@
-//! What a search found.
+//! The result of a search.
 
 use comfy_table::{Attribute, Cell};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const BESIDE: usize = 50;
 /// Members of the front that are shown.
 const SHOWN: usize = 12;
 
-/// The choice, what it is measured by, the front, and the answer.
+/// The choice, its metric, the Pareto front, and the answer.
 pub fn show(tuned: &Tuned, aim: &'static Metric, width: usize, markdown: bool) -> String {
     let title = |text: &str| if markdown { format!("{text}\n\n") } else { heading(text) + "\n" };
     let table = |all: &[&Tried]| {
@@ -41,13 +41,13 @@ pub fn show(tuned: &Tuned, aim: &'static Metric, width: usize, markdown: bool) -
     text + &wrap(&answer(tuned, aim), width) + "\n"
 }
 
-/// What a search found on a volume.
+/// The result of a search on a volume.
 pub struct OfVolume {
     /// The trace.
     pub trace: String,
-    /// The volume of it.
+    /// The volume.
     pub volume: String,
-    /// What was found, or why nothing was.
+    /// The result, or why there is none.
     pub tuned: Result<Tuned, String>,
 }
 
@@ -141,7 +141,7 @@ fn rows(all: &[&Tried], tuned: &Tuned, aim: &'static Metric, width: usize) -> Fi
     table
 }
 
-/// A policy with what was chosen beside it, a line each.
+/// A policy and its chosen settings, a line each.
 fn label(tried: &Tried, width: usize) -> String {
     let settings = tried.settings.iter().map(|(option, value)| format!("{option} {value}"));
     let policy = wrap(&tried.policy, width.saturating_sub(BESIDE).max(LABEL)).trim_end().to_owned();

@@ -1,5 +1,5 @@
-//! A recorded stick, from a capture of the bus to dead data (FSAF): whatever the host read after
-//! plugging in is what the device holds.
+//! A recorded stick, from a capture of the bus to dead data (FSAF): the host's reads after plugging
+//! in give the device's content.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -87,7 +87,7 @@ fn data_written_after_their_table_wait_for_another_write_of_it() {
     assert_eq!(marked(&before, "fsaf"), 0);
     // The thesis does not wait.
     assert_eq!(marked(&before, "fsaf(guards=thesis)"), CLUSTERS);
-    // The next file's entry stands in the same sector of the table; it takes the last cluster's.
+    // The next file's entry is in the same sector of the table; it takes the last cluster's.
     stick.create("b.txt", 1, Order::DataFirst);
     let after = file(&folder, "after.pcap", stick.unplug());
     assert!((CLUSTERS - 1..=CLUSTERS).contains(&marked(&after, "fsaf")));
@@ -97,12 +97,12 @@ fn data_written_after_their_table_wait_for_another_write_of_it() {
 fn notes_say_what_a_watcher_lacked() {
     let folder = folder();
     let path = file(&folder, "stick.pcap", session(1, Order::DataFirst).unplug());
-    // A recording that begins when the stick is in use: nobody knows where its tables are.
+    // A recording that begins on a stick in use: the place of its tables is unknown.
     let mut late = Stick::formatted(1);
     late.create("photo.jpg", CLUSTERS, Order::DataFirst);
     late.delete("photo.jpg");
     let late = file(&folder, "late.pcap", late.unplug());
-    // One in which nobody asked how large the stick is, and nobody touched its end.
+    // A recording without a capacity request and without access to the end of the stick.
     let mut small = Stick::formatted(1);
     small.plug_in();
     small.create("photo.jpg", CLUSTERS, Order::DataFirst);

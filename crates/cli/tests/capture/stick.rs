@@ -18,7 +18,7 @@ const BEGIN: u64 = 64;
 /// The fewest clusters of FAT32, and some.
 const CLUSTERS: u64 = 66_000;
 
-/// In which order a host writes back what it changed.
+/// The order in which a host writes back changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     DataFirst,
@@ -40,7 +40,7 @@ struct Disk {
 }
 
 impl Disk {
-    /// The sector here, where in it, and how much of `wanted` is left of it.
+    /// The present sector, the offset in it, and the part of `wanted` that fits.
     fn place(&self, wanted: usize) -> (u64, usize, usize) {
         let offset = (self.at % SECTOR as u64) as usize;
         let left =
@@ -89,7 +89,7 @@ impl Seek for Disk {
     }
 }
 
-/// A formatted stick, and the recording of what a host does with it.
+/// A formatted stick, and the recording of its host.
 pub struct Stick {
     sectors: Rc<RefCell<Sectors>>,
     per_cluster: u64,
@@ -166,7 +166,7 @@ impl Stick {
         self.capture.read(range.start, &bytes);
     }
 
-    /// Writes a file of so many clusters.
+    /// Writes a file of `clusters` clusters.
     pub fn create(&mut self, name: &str, clusters: u64, order: Order) {
         let bytes = vec![0xa5; (clusters * self.per_cluster) as usize * SECTOR];
         self.mounted(|root| root.create_file(name).and_then(|mut file| file.write_all(&bytes)));

@@ -1,4 +1,4 @@
-//! Runs the binary and looks at what it says.
+//! Runs the binary and captures its output.
 #![allow(dead_code)]
 
 use std::{
@@ -21,7 +21,7 @@ pub const CARD: [&str; 8] = [
     "192MiB",
 ];
 
-/// What a run of the binary left.
+/// The result of a run of the binary.
 #[derive(Debug)]
 pub struct Ran {
     pub code: i32,

@@ -154,7 +154,7 @@ fn sweeps_and_searches_take_volumes_one_by_one() {
             assert_eq!(ours.pointer(key), alone.pointer(key), "{volume} {policy} {key}");
         }
     }
-    // What is in the store is found again.
+    // Stored results are found again.
     let kept = fs::read_dir(&store).expect("a store").count();
     let again = thermocline(&[&args[..], &shape, &all_sizes, &["--store", &store]].concat());
     assert_eq!(rows(&again.out), all);
@@ -219,7 +219,7 @@ fn a_volume_too_small_for_its_over_provisioning_is_left_out() {
     let (runs, excluded, told) = fleet(&["--min-volume", "0"]);
     assert!(runs == 4 && excluded == Some(0) && !told.contains("left out"), "{told}");
     assert_eq!(fleet(&["--min-volume", "100MiB"]).1, Some(2));
-    // Sweeps and searches have the same rule; a stored result of one choice is none of another.
+    // Sweeps and searches have the same rule; a stored result belongs to one choice only.
     let (store, page) = (folder.path().join("store"), folder.path().join("page.html"));
     let (store, page) = (store.display().to_string(), page.display().to_string());
     let shape = ["--policy", "greedy,fifo", "--block-size", "32KiB", "--no-progress"];

@@ -97,7 +97,7 @@ fn rows_stand_in_the_order_of_the_grid_and_are_computed_once() {
     let expected = [["greedy", "10%"], ["greedy", "20%"], ["FIFO", "10%"], ["FIFO", "20%"]]
         .map(|[p, o]| [p, o, "16", ""]);
     assert_eq!(rows, expected);
-    // A larger grid takes from the store what the smaller one computed; threads change nothing.
+    // A larger grid reuses the stored cells of the smaller one; threads change nothing.
     let store = format!("{out}.store");
     let before = times(Path::new(&store));
     assert_eq!(before.len(), 4);
@@ -109,7 +109,7 @@ fn rows_stand_in_the_order_of_the_grid_and_are_computed_once() {
     let lines = fs::read_to_string(one).expect("a table");
     let first: Value = serde_json::from_str(lines.lines().next().expect("a row")).expect("JSON");
     assert_eq!(first["asked"]["block-size"], "64KiB");
-    // So does one that means the same in other words.
+    // So does an equal grid in other words.
     let grid =
         ["sweep", "--trace", &trace, "--policy", "Greedy,fi-fo", "--over-provisioning", "0.1,0.2"];
     done(&[&grid[..], &["--block-size", "64k,131072", "--seed", "1", "--store", &store]].concat());
@@ -239,7 +239,7 @@ fn the_over_provisioning_for_a_write_amplification_is_found() {
         let rest = line.strip_prefix(&begin).unwrap_or_else(|| panic!("{answer}"));
         let found: u32 = rest.split('%').next().and_then(|n| n.parse().ok()).expect("a number");
         assert!(line.ends_with("(tolerance 1%)."), "{line}");
-        // What was found holds, and what is one step below does not.
+        // The found value meets the aim, and one step below does not.
         let at = |value: u32| {
             let row = tried.iter().find(|row| row[0] == policy && row[1] == format!("{value}%"));
             row.unwrap_or_else(|| panic!("{value}% was tried"))[2].parse::<f64>().expect("a figure")
@@ -284,7 +284,7 @@ fn a_search_is_confirmed_and_does_not_depend_on_the_threads() {
     assert!(!found["front"].as_array().expect("a front").is_empty());
     let best = &found["best"];
     let policy = best["policy"].as_str().expect("a policy");
-    // What was searched is the beginning of the trace, as `run` has it.
+    // The search used the beginning of the trace, as `run` does.
     let over_provisioning = best["settings"]["over-provisioning"].as_str().expect("a share");
     let high: Vec<_> = best["command"].as_str().expect("a command").split(" --high ").collect();
     let mut run = vec!["run", "--trace", trace, "--policy", policy, "--block-size", "64KiB"];

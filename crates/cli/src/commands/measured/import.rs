@@ -1,4 +1,4 @@
-//! `thermocline measured import`: a measurement of what tools printed.
+//! `thermocline measured import`: makes a measurement from the output of tools.
 
 use thermocline_measured::{Options, import};
 

@@ -1,4 +1,4 @@
-//! `thermocline measured`: what the counters of a real drive say.
+//! `thermocline measured`: counters of real drives.
 
 mod formats;
 mod import;
@@ -16,7 +16,7 @@ use crate::{
     output::Output,
 };
 
-/// Does what was asked for.
+/// Runs a subcommand.
 pub fn run(command: &MeasuredCommand, console: Console) -> Result<(), Failure> {
     match command {
         MeasuredCommand::Import(args) => import::run(args, console),
@@ -25,7 +25,7 @@ pub fn run(command: &MeasuredCommand, console: Console) -> Result<(), Failure> {
     }
 }
 
-/// What is wrong with an input.
+/// A fault of an input.
 pub fn bad(error: &MeasuredError) -> Failure {
     SimError::Input(error.to_string()).into()
 }
@@ -35,7 +35,7 @@ fn open(target: &TargetArgs) -> Result<Output, Failure> {
     Output::open(target.output.as_deref())
 }
 
-/// Writes a measurement, and says what was found in it.
+/// Writes a measurement, and reports its content.
 fn write(
     imported: &Imported,
     target: &TargetArgs,

@@ -126,7 +126,7 @@ fn poll(
     Ok(readings)
 }
 
-/// What a tool prints. smartctl ends with bits of warnings though it printed all.
+/// The output of a tool. smartctl sets warning bits in its exit code even if it printed everything.
 fn printed(command: &[OsString], shown: &str) -> Result<String, Failure> {
     let (program, arguments) = command.split_first().expect("a command has a program");
     let ran = Command::new(program).args(arguments).stdin(Stdio::null()).output();

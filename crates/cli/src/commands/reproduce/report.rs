@@ -46,7 +46,7 @@ fn drawn<'a>(results: &PaperResults<'a>) -> Result<Vec<(&'a Experiment, Vec<Draw
     results.reports.iter().map(of).collect()
 }
 
-/// What stands on the page of a paper.
+/// The page of a paper.
 fn pieces(results: &PaperResults<'_>) -> Result<(Vec<Piece>, String), Failure> {
     let drawn = drawn(results)?;
     let parts = results.reports.iter().zip(&drawn);

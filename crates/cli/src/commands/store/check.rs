@@ -14,14 +14,14 @@ use crate::{
     print::{json, number, table::Pairs},
 };
 
-/// Exit codes of a chip that was checked, in the manner of `qemu-img check`. One that could not be checked gives
-/// the codes of other commands: 3 for what is no image, with a message and no report.
+/// Exit codes of a checked chip, as of `qemu-img check`. If the check could not run, the codes are those of
+/// other commands: 3 for a file that is not an image, with a message and no report.
 const CORRUPT: u8 = 2;
 const NOTHING_LOST: u8 = 3;
-/// What is said of a chip whose medium is damaged, and whose data are all there.
+/// The verdict on a damaged medium without lost data.
 const DAMAGED: &str = "damaged, and no data are lost: `thermocline repair` writes anew what is bad";
 
-/// Checks, and says what was found.
+/// Checks a chip and prints the findings.
 pub fn run(args: &CheckArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     if let Some(answer) = live::ask(&args.chip.chip, Command::Check)? {
@@ -81,7 +81,7 @@ fn show(found: &CheckReport, output: Output) -> Result<(), Failure> {
     output.put_styled(&text)
 }
 
-/// What a server found of a chip in use.
+/// A server's findings about a chip in use.
 pub fn show_live(found: &Value, as_json: bool, output: Output) -> Result<(), Failure> {
     let count = |key: &str| number::grouped(found[key].as_u64().unwrap_or(0));
     let is_sound = found["sound"].as_bool().unwrap_or(false);

@@ -1,4 +1,4 @@
-//! The command of `serve --run`: told where the server is, waited for, and heard how it ended.
+//! The command of `serve --run`: it gets the server's address, and its end stops the server.
 
 use std::{
     io,
@@ -15,9 +15,9 @@ use crate::exit::Failure;
 
 /// A socket of the program's own, for a command where no other was named.
 pub struct OwnSocket {
-    /// Where it is to be.
+    /// Its path.
     pub path: PathBuf,
-    /// Removed with what is in it.
+    /// Removed with its content.
     _folder: tempfile::TempDir,
 }
 
@@ -55,7 +55,7 @@ impl Running {
         Ok(Self(thread::Builder::new().name("run".into()).spawn(wait).map_err(failed)?))
     }
 
-    /// Waits until it has ended, and ends as it did; where a signal ended it, as shells tell it.
+    /// Waits for its end and returns its exit code; after a signal the code that shells use.
     pub fn ended(self) -> Result<(), Failure> {
         match self.0.join() {
             Ok(Ok(status)) if status.success() => Ok(()),

@@ -1,4 +1,4 @@
-//! `thermocline backup`, `export`, `import` and `grow`: what a store holds, taken elsewhere.
+//! `thermocline backup`, `export`, `import` and `grow`: copies of a store's data.
 
 use std::{
     fs::File,
@@ -47,7 +47,7 @@ enum Source {
     Served { client: Box<Client>, device: Box<Device>, extent: Extent, layer: LayerKind },
 }
 
-/// What a copy comes to.
+/// The result of a copy.
 #[derive(Debug, Default)]
 struct Copied {
     pages: u64,
@@ -172,7 +172,7 @@ impl Source {
     }
 }
 
-/// A word before the work: what is there already is not replaced unasked.
+/// Checks before the work that an existing file may be replaced.
 fn check_target(path: &Path, replaces: bool) -> Result<(), Failure> {
     if replaces || path.symlink_metadata().is_err() {
         return Ok(());
@@ -186,7 +186,7 @@ fn step(progress: &Progress, pages: u64) -> Result<(), Failure> {
     if progress.is_cancelled() { Err(AssemblyError::Interrupted.into()) } else { Ok(()) }
 }
 
-/// `thermocline backup`: an image of its own with what the store holds.
+/// `thermocline backup`: a new image with the store's data.
 pub fn backup(args: &BackupArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     check_target(&args.to, false)?;
@@ -264,7 +264,7 @@ pub fn export(args: &ExportArgs, console: Console) -> Result<(), Failure> {
     tell(&args.to.display().to_string(), bytes, &copied, args.json, output)
 }
 
-/// `thermocline import`: a new image with what a raw one holds.
+/// `thermocline import`: a new image with the data of a raw one.
 pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let failed = |e: &dyn std::fmt::Display| {
@@ -302,7 +302,7 @@ pub fn import(args: &ImportArgs, console: Console) -> Result<(), Failure> {
     let mut copied = Copied::default();
     let mut content = vec![0; (1 << 20_usize).max(size) / size * size];
     let mut lpn = 0;
-    // Holes of the raw image are passed over where the file system tells of them.
+    // Holes of the raw image are skipped if the file system reports them.
     for data in sparse::data(&raw, bytes) {
         let data = data.map_err(|e| failed(&e))?;
         let first = lpn.max((data.start / size as u64) as u32);

@@ -22,7 +22,7 @@ use crate::{
     print::{json, table::Sheet},
 };
 
-/// Shows what was asked for.
+/// Prints the requested part.
 pub fn run(args: &DumpArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let opened = chips::open(&args.chip.chip, &Access::read_only())?;
@@ -145,7 +145,7 @@ fn log_page(geometry: &Geometry, entry: &Entry) -> LogPage {
     }
 }
 
-/// What stands beside a page.
+/// The out-of-band area of a page.
 #[derive(Debug, Serialize)]
 struct Area {
     page: u32,
@@ -157,7 +157,7 @@ struct Area {
     /// By the layer's clock, in nanoseconds.
     time: Option<u64>,
     note: Option<u16>,
-    /// Programs of which it tells that they last: in pages of a demand-paged store.
+    /// Programs recorded as durable: in pages of a demand-paged store.
     lasting: Option<(u64, u64)>,
 }
 

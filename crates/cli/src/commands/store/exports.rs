@@ -1,15 +1,15 @@
-//! The chips that `serve` is to export: their names, and whether they can stand beside each other.
+//! The chips that `serve` exports: their names, and whether they conflict.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
 use crate::{args::store::Exported, exit::Failure};
 
-/// What an export is called.
+/// The name of an export.
 pub fn name(exported: &Exported) -> String {
     exported.name.clone().unwrap_or_else(|| exported.chip.name())
 }
 
-/// Refuses what cannot be exported together, before any of it is opened.
+/// Refuses conflicting exports, before any of them is opened.
 pub fn check(all: &[Exported]) -> Result<(), Failure> {
     for (number, one) in all.iter().enumerate() {
         check_path(one)?;

@@ -12,7 +12,7 @@ use crate::{
     print::{json, number, table::Pairs},
 };
 
-/// Formats, and says what came of it.
+/// Formats a chip and prints the result.
 pub fn run(args: &FormatArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let options = FormatOptions {

@@ -6,13 +6,13 @@ use thermocline_server::control::{Command, client::Client};
 
 use crate::{console, exit::Failure};
 
-/// The server of a chip, or the one that listens on a socket; none if nobody serves the chip.
+/// The server of a chip or behind a socket; `None` if no server has the chip.
 pub fn find(place: &Place, export: Option<&str>) -> Result<Option<Client>, Failure> {
     let Some(path) = place.path() else { return Ok(None) };
     Client::find(path, export, console::caution).map_err(Failure::failed)
 }
 
-/// The same where there must be one.
+/// As [`find`], with an error if there is none.
 pub fn serving(place: &Place, export: Option<&str>) -> Result<Client, Failure> {
     find(place, export)?.ok_or_else(|| {
         Failure::failed(format!(

@@ -2,7 +2,7 @@
 
 use thermocline_assembly::PageAt;
 
-/// What is the matter with a page, and where it lies.
+/// The fault of a page, and its place.
 pub fn line(what: &str, at: &PageAt) -> String {
     format!("{what}: {}\n", place(at))
 }
@@ -16,7 +16,7 @@ fn place(at: &PageAt) -> String {
     }
 }
 
-/// Pages in ascending order as ranges: one alone with where it lies.
+/// Pages in ascending order as ranges; a single page with its place.
 pub fn ranges(pages: &[PageAt]) -> Vec<String> {
     let runs = pages.chunk_by(|a, b| a.lpn.checked_add(1) == Some(b.lpn));
     let show = |run: &[PageAt]| match run {

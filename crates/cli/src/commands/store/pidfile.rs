@@ -17,10 +17,10 @@ use crate::exit::Failure;
 /// The file; it goes when this does, unless another process has put its own number there.
 pub struct PidFile(PathBuf);
 
-/// What stands at the path of a pidfile.
+/// The state of a pidfile.
 enum Found {
     Nothing,
-    /// Nobody's: empty, or of a process that is gone.
+    /// Stale: empty, or of a dead process.
     Stale,
     /// Of a process that lives.
     Of(Pid),
@@ -49,7 +49,7 @@ impl PidFile {
             Self::check(path)?;
             match write(path) {
                 Ok(()) => return Ok(Self(path.to_owned())),
-                // What a process left that is gone. One that came since is seen in the next round.
+                // The file of a dead process. The next round sees a new one.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => match fs::remove_file(path) {
                     Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(path, &e)),
                     _ => {}
@@ -72,7 +72,7 @@ fn own() -> String {
     format!("{}\n", std::process::id())
 }
 
-/// Makes the file, whole or not at all, where there is none.
+/// Creates the file atomically, if there is none.
 fn write(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::Builder::new()
@@ -109,7 +109,7 @@ fn look(path: &Path) -> io::Result<Found> {
     }
 }
 
-/// What a process is called, in brackets, where the system tells.
+/// The name of a process in brackets, if the system has it.
 fn name(pid: Pid) -> String {
     let name = fs::read_to_string(format!("/proc/{}/comm", pid.as_raw_nonzero()));
     let plain = |name: String| name.chars().filter(|c| !c.is_control()).collect::<String>();

@@ -15,7 +15,7 @@ use crate::{
 /// Ranges of pages that are named in the text, of each kind of trouble.
 const MOST_NAMED: usize = 100;
 
-/// Repairs, and says what was found.
+/// Repairs a chip and prints the findings.
 pub fn run(args: &ChipArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let bar = console.context().runs("reading".into(), 1);

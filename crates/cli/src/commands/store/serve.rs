@@ -41,7 +41,7 @@ use crate::{
     exit::Failure,
 };
 
-/// Serves until it is told to stop.
+/// Serves until stopped.
 pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     start_log(args, quiet)?;
     if args.exit_with_parent {
@@ -116,7 +116,7 @@ pub fn run(args: &ServeArgs, quiet: bool) -> Result<(), Failure> {
     served.and(ended)
 }
 
-/// Listens where clients were told to connect.
+/// Listens on the configured addresses.
 fn listen(
     args: &ServeArgs,
     own: Option<&OwnSocket>,
@@ -148,7 +148,7 @@ fn listen(
     Ok(())
 }
 
-/// Where operators ask: for each image file in a private folder, or where they were told to; and of which export.
+/// The control sockets: one for each image file in a private folder, or the configured one; and their exports.
 fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
     match &args.control {
         Some(path) if path.as_os_str() == "none" => return Ok(Vec::new()),
@@ -176,7 +176,7 @@ fn control(args: &ServeArgs) -> Result<Vec<(Listener, usize)>, Failure> {
     Ok(all)
 }
 
-/// What rules say of an export.
+/// The rules for an export.
 fn of<T: Clone>(rules: &[Rule<T>], name: &str) -> Vec<T> {
     let is_meant = |rule: &&Rule<T>| rule.export.as_deref().is_none_or(|export| export == name);
     rules.iter().filter(is_meant).map(|rule| rule.admits.clone()).collect()
@@ -204,7 +204,7 @@ fn check_rules(args: &ServeArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What clients may take.
+/// Limits on clients.
 fn limits(args: &ServeArgs) -> Limits {
     Limits {
         connections: args.max_connections as usize,
@@ -216,7 +216,7 @@ fn limits(args: &ServeArgs) -> Limits {
     }
 }
 
-/// The policies that were asked for, and the rest of how a chip is to be served.
+/// The requested policies, and the other options of serving a chip.
 fn serve_options(args: &ServeArgs, default: &str) -> Result<ServeOptions, Failure> {
     let asked = &args.policy;
     let (victim, placement) = (asked.victim.as_deref(), asked.placement.as_deref());
@@ -255,7 +255,7 @@ fn tls(args: &ServeArgs) -> Result<Option<(thermocline_server::Tls, bool)>, Fail
     Ok(Some((tls.map_err(|e| AssemblyError::Input(e.to_string()))?, args.tls_required)))
 }
 
-/// Nobody may believe that what is sent is encrypted.
+/// Without TLS support the options must fail, not serve in clear.
 #[cfg(not(feature = "tls"))]
 fn refuse_tls(args: &ServeArgs) -> Result<(), Failure> {
     if args.tls_cert.is_none() {
@@ -365,7 +365,7 @@ fn log_mount(chip: &Place, policy: &str, recovery: &Recovery, took: Duration) {
     }
 }
 
-/// A socket for --run, where no other was named; and a refusal where nobody could connect at all.
+/// A socket for --run, if no other was given; an error if there is no address to connect to.
 fn own_socket(args: &ServeArgs, inherited: bool) -> Result<Option<OwnSocket>, Failure> {
     let somewhere = inherited || !args.unix.is_empty() || !args.tcp.is_empty();
     match (&args.run, somewhere) {
@@ -380,7 +380,7 @@ fn own_socket(args: &ServeArgs, inherited: bool) -> Result<Option<OwnSocket>, Fa
 /// A second signal that comes sooner than this is the first one again.
 const TWICE: Duration = Duration::from_millis(200);
 
-/// SIGTERM, SIGHUP and Ctrl-C stop the server in good order, the second of them at once.
+/// SIGTERM, SIGHUP and Ctrl-C stop the server cleanly, a second signal at once.
 fn stop_by_signal(stopper: &Stopper) -> Result<(), Failure> {
     let failed = |e: std::io::Error| Failure::failed(format!("signals: {e}"));
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(failed)?;

@@ -13,7 +13,7 @@ use crate::{
     print::{json, number, table::Pairs},
 };
 
-/// Looks, and tells.
+/// Prints the state of a chip.
 pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     let output = Output::open(None)?;
     if let Some(answer) = live::ask(&args.chip, Command::Stat)? {
@@ -23,7 +23,7 @@ pub fn run(args: &ChipArgs) -> Result<(), Failure> {
     if args.json { json::print(&status, output) } else { show(&status, output) }
 }
 
-/// How many blocks may fail.
+/// The number of blocks that may fail.
 pub fn spare_text(spare_blocks: Option<u32>) -> String {
     spare_blocks.map_or_else(
         || format!("the default policy, {}, does not fit", SERVED),
@@ -83,7 +83,7 @@ fn show(status: &Status, output: Output) -> Result<(), Failure> {
     output.put_styled(&pairs.finish())
 }
 
-/// What a server tells of a chip in use.
+/// A server's report on a chip in use.
 pub fn show_live(live: &Value, output: Output) -> Result<(), Failure> {
     let mut pairs = Pairs::new(&output);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -20,7 +20,7 @@ use crate::{
 /// Lines of the picture where there is no terminal.
 const LINES: u16 = 26;
 
-/// Asks again and again, and shows what it hears.
+/// Polls servers and shows their answers.
 pub fn run(args: &TopArgs) -> Result<(), Failure> {
     let place = &args.target;
     let failed = |why: String| Failure::failed(format!("{place}: {why}"));
@@ -52,7 +52,7 @@ fn ask(client: &mut Client) -> Result<Value, String> {
     client.ask(Command::Frame)
 }
 
-/// What was heard of a chip.
+/// The answers about a chip.
 #[derive(Default)]
 struct Chip {
     panel: Panel,

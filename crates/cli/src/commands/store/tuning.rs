@@ -22,7 +22,7 @@ impl Tuning {
         Self { next: now.clone(), now, asked: asked.into(), cleaning: cleaning.clone() }
     }
 
-    /// What an operator is told of it.
+    /// Its settings for an operator.
     pub fn settings(&self) -> Result<Settings, AssemblyError> {
         settings(&self.now)
     }

@@ -44,7 +44,7 @@ const STORE_HERE: &str = "thermocline.store";
 /// Remarks on single simulations that are printed.
 const NOTES_SHOWN: usize = 5;
 
-/// Runs what the store does not have, and prints a row for each cell of the grid.
+/// Runs the cells that are not in the store, and prints a row for each cell of the grid.
 pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     let SweepArgs { file, seeds, jobs, store, shard, until, tolerance, format, output, .. } = args;
     let SweepArgs { per_volume, which, swept: SweptArgs(mut swept), .. } = args;
@@ -118,8 +118,8 @@ pub fn run(args: SweepArgs, console: Console) -> Result<(), Failure> {
     }
 }
 
-/// Leaves out volumes that are too small for one of the combinations, so that all have the same volumes, and says how
-/// many: the rule of `compare --per-volume`.
+/// Leaves out volumes that are too small for any combination, so that all have the same volumes, and prints their
+/// number: the rule of `compare --per-volume`.
 fn leave_out(
     cells: &mut Vec<Cell>,
     volumes: &PerVolume,
@@ -177,7 +177,7 @@ fn tried(cells: &[Cell], session: &Session<'_>) -> Vec<Tried> {
     cells.iter().filter_map(result).collect()
 }
 
-/// Says what a person should know of the work. Whether every cell has a result.
+/// Prints notes on the work. Returns whether every cell has a result.
 fn ended(
     ended: Result<(), SimError>,
     cells: &[Cell],

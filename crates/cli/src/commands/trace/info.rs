@@ -1,4 +1,4 @@
-//! `thermocline trace info`: what is in traces.
+//! `thermocline trace info`: the content of traces.
 
 use thermocline_sim::SimError;
 use thermocline_study::trace::info;
@@ -11,7 +11,7 @@ use crate::{
     print::{json, trace},
 };
 
-/// Reads every trace to its end and prints what was found.
+/// Reads every trace to its end and prints its figures.
 pub fn run(args: &InfoArgs, console: Console) -> Result<(), Failure> {
     let output = Output::open(None)?;
     let InfoArgs { page_size, reading, transforms, .. } = args;

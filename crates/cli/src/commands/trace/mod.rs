@@ -9,7 +9,7 @@ mod target;
 
 use crate::{args::trace::TraceCommand, console::Console, exit::Failure};
 
-/// Does what was asked for.
+/// Runs a subcommand.
 pub fn run(command: &TraceCommand, console: Console) -> Result<(), Failure> {
     match command {
         TraceCommand::Info(args) => info::run(args, console),

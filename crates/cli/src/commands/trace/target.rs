@@ -26,7 +26,7 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Opens it, so that what is wrong with it shows before the work.
+    /// Opens it, so that an error appears before the work.
     pub fn open(args: &'a TargetArgs) -> Result<Self, Failure> {
         let format = format(args)?;
         let output = Output::open(Some(&args.out))?;
