@@ -12,7 +12,7 @@ const PAPERS: &str = "../../papers";
 
 fn main() -> io::Result<()> {
     let variable = |name: &str| env::var_os(name).map(PathBuf::from).unwrap_or_default();
-    // Relative, so that a copy of the project and of what was built watches its own folder.
+    // Relative, so that a copy of the project and its target watches its own folder.
     println!("cargo::rerun-if-changed={PAPERS}");
     let papers = variable("CARGO_MANIFEST_DIR").join(PAPERS).canonicalize()?;
     let mut files = Vec::new();

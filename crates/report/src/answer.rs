@@ -12,7 +12,7 @@ use crate::{
     number::{self, share},
 };
 
-/// Which policy, by how much, and at what cost.
+/// The policy, its margin, and its cost.
 pub fn sentence(answer: &Answer) -> String {
     let aim = answer.aim;
     let Some(best) = &answer.best else {
@@ -90,7 +90,7 @@ pub fn settling(run: &RunResult) -> String {
     )
 }
 
-/// The same in a few words.
+/// A short form.
 pub fn brief(answer: &Answer) -> String {
     let Some(best) = &answer.best else {
         return answer.undecided.unwrap_or("nothing tells the policies apart").to_owned();
@@ -140,7 +140,7 @@ fn margins(answer: &Answer) -> String {
     };
     let by = |margin: f64| match answer.metric {
         "lifetime.tbw_bytes" => share(margin),
-        // So much more of the other is so much less of this.
+        // The same difference relative to the other policy.
         _ => share(margin / (1.0 + margin)),
     };
     let mut parts = Vec::new();

@@ -120,7 +120,7 @@ fn amplification(ran: &[Ran<'_>]) -> Chart {
     chart("write-amplification", "Write amplification", &about, plot)
 }
 
-/// What happened between neighbouring samples, merged into so many points.
+/// Differences between neighbouring samples, merged into at most `POINTS` points.
 fn steps(samples: &[Sample]) -> impl Iterator<Item = (Sample, Sample)> + '_ {
     let every = samples.len().saturating_sub(1).div_ceil(POINTS).max(1);
     let kept: Vec<_> = samples
@@ -133,7 +133,7 @@ fn steps(samples: &[Sample]) -> impl Iterator<Item = (Sample, Sample)> + '_ {
     pairs.into_iter()
 }
 
-/// A unit in which so many bytes are a handy number.
+/// A unit that suits a number of bytes.
 pub(crate) fn unit(bytes: f64) -> (&'static str, f64) {
     const UNITS: [(&str, f64); 4] = [
         ("TiB", (1_u64 << 40) as f64),
@@ -217,7 +217,7 @@ fn lifetime(ran: &[Ran<'_>]) -> Chart {
     let name = name.unwrap_or_default();
     let bytes = |run: &RunResult| run.lifetime.tbw_bytes.map(|bytes| bytes / unit);
     let plot = ranks(ran, &format!("host writes until worn out (TBW), {name}"), bytes);
-    // The same in other units, as long as the device and the traffic are the same.
+    // Proportional as long as device and traffic do not change.
     let known = || ran.iter().filter(|ran| ran.interval(bytes).is_some());
     let column = |name: &str, of: fn(&RunResult) -> Option<f64>| Column {
         name: name.into(),
@@ -313,7 +313,7 @@ fn victims_over_time(ran: &[Ran<'_>], run: &RunResult) -> Chart {
     });
     let y = "valid pages of a victim, %";
     let plot = Plot::new(Kind::Lines, &title, y, series.collect());
-    // From 0: what a victim holds is what is copied.
+    // From 0: a victim's valid pages are copied.
     let plot = Plot { within: Some([0.0, 0.0]), ..plot };
     let about = "What cleaning has to copy: the fewer valid pages in a victim, the cheaper.";
     chart("victims-over-time", "Victims' utilization over time", about, plot)
@@ -345,7 +345,7 @@ fn choices(ran: &[Ran<'_>]) -> Chart {
         for (rule, count) in &chosen {
             points.push(Point::at(names.len() as f64, **count as f64));
             let policy = ran.row.name();
-            // What has one rule mostly is called as it.
+            // A policy with one rule has its own name.
             let short = chosen.len() == 1;
             names.push(if short { policy.to_owned() } else { format!("{policy}: {rule}") });
         }

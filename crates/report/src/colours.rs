@@ -1,14 +1,14 @@
-//! The colours of policies: a policy has the same on every page.
+//! The colours of policies: a policy has one colour on every page.
 //!
-//! The rule: policies that are often compared have a colour each; others take one of those that are left, by their
-//! names. Where two of one page want the same, the one that is less well known moves on. Beyond eleven, greedy and
-//! the ten with the least write amplification have colours, and the rest is grey.
+//! Policies that are often compared have a fixed colour each; others take one of the rest, by their names. If two
+//! on one page have the same colour, the less known one takes another. Beyond eleven, greedy and the ten with the
+//! least write amplification have colours, and the rest is grey.
 
 use thermocline_chart::COLOURS;
 
-/// The colour of what is no policy, or knows the future: grey.
+/// Grey, for lines that are no policy or know the future.
 pub(crate) const GREY: usize = 6;
-/// The yardstick, which has its colour however many others are better.
+/// The baseline, which always has its colour.
 const YARDSTICK: &str = "greedy";
 /// Policies with a colour of their own, in the order of the colours.
 const KNOWN: [&str; COLOURS.len() - 1] = [

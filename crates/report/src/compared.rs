@@ -1,4 +1,4 @@
-//! What came of all policies on one input.
+//! Results of all policies on one input.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use thermocline_sim::{
     traffic::Traffic,
 };
 
-/// What came of all policies on one input.
+/// Results of all policies on one input.
 #[derive(Debug)]
 pub struct Compared {
-    /// What results call the input.
+    /// The input's name in results.
     pub input: String,
     /// The policies, in the order given.
     pub rows: Vec<Row>,
-    /// What the host asks, where pictures are wanted.
+    /// The host's requests, if charts are wanted.
     pub traffic: Option<Traffic>,
-    /// How the oracle's run went, likewise.
+    /// The course of the oracle's run, likewise.
     pub oracle: Option<Arc<History>>,
 }
 
-/// What came of a policy: a run with each seed, or why there is none.
+/// The result of a policy: a run with each seed, or why there is none.
 #[derive(Debug)]
 pub struct Row {
-    /// What the user calls the policy.
+    /// The user's name of the policy.
     pub policy: String,
     /// Its runs.
     pub runs: Result<Vec<RunResult>, Refused>,
-    /// How the first of them went, where pictures are wanted.
+    /// The course of the first run, if charts are wanted.
     pub history: Option<History>,
 }
 
@@ -47,7 +47,7 @@ pub struct Refused {
 }
 
 impl Row {
-    /// What results call the policy: a device with few blocks may change its parameters.
+    /// The policy's name in results: a device with few blocks may change its parameters.
     pub fn name(&self) -> &str {
         self.runs().first().map_or(&self.policy, |run| &run.config.policy)
     }

@@ -23,12 +23,12 @@ const COLUMNS: usize = 14;
 /// The part of a mean that it may be off without a word.
 pub(crate) const CERTAIN: f64 = 5e-5;
 
-/// What somebody needs to repeat what a page shows.
+/// Everything needed to repeat the results of a page.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     /// The command, as a shell takes it.
     pub command: String,
-    /// What made the results.
+    /// The program's version.
     pub version: String,
 }
 
@@ -75,7 +75,7 @@ fn lead(inputs: &[Compared], wish: Wish, policies: usize) -> Vec<String> {
     vec![answer::sentence(&answer_for(wish, &all))]
 }
 
-/// What a single run came to.
+/// The result of a single run.
 fn in_a_sentence(run: &RunResult) -> String {
     let Some(amplification) = run.write_amplification else {
         return "The host wrote nothing.".into();
@@ -192,7 +192,7 @@ fn figure_of(row: &Row, metric: &Metric, scale: &Scale, best: Option<f64>) -> Ce
     Cell { text, value: Some(mean), best: best.is_some_and(close) }
 }
 
-/// The best value of a column, where it may be compared and tells anything.
+/// The best value of a column, if it is comparable and meaningful.
 fn best(compared: &Compared, metric: &Metric) -> Option<f64> {
     let most = compared.most_requests();
     let fits = |row: &&Row| {

@@ -1,4 +1,4 @@
-//! Values of metrics as people read them, alone and under each other.
+//! Values of metrics as text, single and in columns.
 
 use serde_json::Value;
 use thermocline_sim::metric::{Format, Metric};
@@ -58,7 +58,7 @@ fn unit_of<'a>(value: f64, units: &[(&'a str, f64)]) -> (&'a str, f64) {
     units.iter().rev().find(|(_, scale)| value >= *scale).copied().unwrap_or(units[0])
 }
 
-/// The unit of an axis that goes up to this value of a metric, and how much of the metric's own it is.
+/// The unit of an axis up to this value, and its size in the metric's own unit.
 pub fn unit_of_axis(format: Format, most: f64) -> (Option<&'static str>, f64) {
     let named = |(name, scale): (&'static str, f64)| (Some(name), scale);
     let time = |us: f64, own: f64| {
@@ -117,7 +117,7 @@ impl Scale {
         }
     }
 
-    /// What a page calls the column of a metric, with the unit.
+    /// The header of a metric's column, with the unit.
     pub fn header(&self, metric: &Metric) -> String {
         let name = metric.header.replace('\n', " ");
         let name = if name.is_empty() { metric.key.clone() } else { name };
@@ -133,7 +133,7 @@ impl Scale {
         }
     }
 
-    /// How far a value may be off, in the same unit.
+    /// The error of a value, in the same unit.
     pub fn show_half(&self, half: f64) -> String {
         match self.format {
             Format::Excess => number::fixed(half * 100.0, 1),

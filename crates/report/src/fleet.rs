@@ -23,7 +23,7 @@ const TRACES: usize = 20;
 /// A policy is as good as the best where it is worse by no more than this.
 const TIED: f64 = 0.01;
 
-/// What a fleet came to.
+/// The results of a fleet.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
     /// The policies, and whether they can be chosen.
@@ -106,7 +106,7 @@ pub fn charts(fleet: &Fleet) -> Vec<Chart> {
 }
 
 impl Fleet {
-    /// What a policy came to, the least first.
+    /// The values of a policy, in ascending order.
     fn values(&self, policy: usize) -> Vec<f64> {
         let mut values: Vec<f64> =
             self.volumes.iter().filter_map(|volume| volume.amplification[policy]).collect();
@@ -153,7 +153,7 @@ impl Fleet {
         traces
     }
 
-    /// Policies × traces, and how the volumes of all of them spread.
+    /// Policies × traces, and the distribution over the volumes.
     fn table(&self) -> Rows {
         let traces = self.traces();
         let shown = if traces.len() > 1 { &traces[..traces.len().min(TRACES)] } else { &[] };
@@ -218,7 +218,7 @@ impl Fleet {
         Rows { title: "Write amplification of volumes, most written first".into(), header, rows }
     }
 
-    /// The share of volumes that have at most so much.
+    /// The cumulative share of volumes by value.
     fn curves(&self) -> Chart {
         let colours = self.colours();
         let series = self.policies.iter().enumerate().map(|(at, (name, _))| {
@@ -244,7 +244,7 @@ impl Fleet {
         }
     }
 
-    /// How many volumes of each policy have how much.
+    /// The number of volumes of each policy by value.
     fn density(&self) -> Chart {
         let all: Vec<f64> = (0..self.policies.len()).flat_map(|at| self.values(at)).collect();
         let least = all.iter().copied().fold(f64::INFINITY, f64::min).max(1e-3).log10();
@@ -280,7 +280,7 @@ impl Fleet {
         }
     }
 
-    /// On how many volumes each policy is best.
+    /// The number of volumes on which each policy is best.
     fn shares(&self) -> Chart {
         let colours = self.colours();
         let shares = self.best_shares();

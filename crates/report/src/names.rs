@@ -1,4 +1,4 @@
-//! What inputs are called in titles.
+//! Names of inputs in titles.
 
 use thermocline_units::naming::in_results;
 
@@ -10,7 +10,7 @@ pub fn file(path: &str) -> &str {
     last(path, 1)
 }
 
-/// What stands in titles for inputs: the file of a trace, with as many of its folders as tell it from the others.
+/// The name of an input in titles: the file of a trace, with as many of its folders as make it unique.
 #[must_use]
 pub fn of(inputs: &[Compared]) -> Vec<String> {
     let is_trace =

@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// What stands for a figure that is not there.
+/// The sign for a missing figure.
 pub const NONE: &str = "–";
 
 /// `1,234,567`.
@@ -8,7 +8,7 @@ pub fn grouped(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// `1,234.50`: so many digits after the point.
+/// `1,234.50`: `digits` digits after the point.
 pub fn fixed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.split_once('.') {
@@ -47,7 +47,7 @@ pub fn excess(share: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// `37 %`, `4.2 %`: how much more or less, with a decimal where it says something.
+/// `37 %`, `4.2 %`: a relative difference, with a decimal if it matters.
 pub fn share(share: f64) -> String {
     let text = excess(share);
     text.strip_prefix('+').map_or_else(|| text.clone(), str::to_owned)
@@ -78,7 +78,7 @@ const UNITS: [Unit; 7] = [
 ];
 
 impl Unit {
-    /// The largest in which this time is at least 1; the microsecond for none at all.
+    /// The largest unit in which this time is at least 1; the microsecond for 0.
     pub fn of_us(us: f64) -> Self {
         let fits = |unit: &&Unit| us >= unit.us;
         match UNITS.iter().rev().find(fits) {

@@ -14,8 +14,7 @@ const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
 /// Drawings that are wider are not made smaller.
 const FITS: u32 = 480;
-/// What a unit of a drawing is on a page, in sixteenths of a pixel: the same for all, so that all have letters of one
-/// size.
+/// A drawing's unit on a page, in sixteenths of a pixel: one value for all, so that all have letters of one size.
 const SIXTEENTHS: u32 = 18;
 
 /// A page.
@@ -23,7 +22,7 @@ const SIXTEENTHS: u32 = 18;
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What stands below the title: the answer.
+    /// The text below the title: the answer.
     pub lead: Vec<String>,
     /// The rest.
     pub sections: Vec<Section>,
@@ -34,11 +33,11 @@ pub struct Page {
 pub struct Section {
     /// Its heading.
     pub title: String,
-    /// What is in it.
+    /// Its content.
     pub blocks: Vec<Block>,
 }
 
-/// What stands in a section.
+/// A part of a section.
 #[derive(Debug)]
 pub enum Block {
     /// A paragraph.
@@ -56,7 +55,7 @@ pub enum Block {
 /// A table of results.
 #[derive(Debug)]
 pub struct Rows {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// The names of its columns.
     pub header: Vec<String>,
@@ -69,7 +68,7 @@ pub struct Rows {
 pub struct Cell {
     /// As people read it.
     pub text: String,
-    /// The number by which rows are sorted.
+    /// The sort key of rows.
     pub value: Option<f64>,
     /// Whether no other in its column is better.
     pub best: bool,
@@ -79,7 +78,7 @@ impl Page {
     /// The HTML file.
     ///
     /// # Errors
-    /// What the plotting crate says.
+    /// The plotting crate's error.
     pub fn render(&self) -> Result<String, String> {
         let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
         let policy = format!(
@@ -333,7 +332,7 @@ mod tests {
 
     use super::*;
 
-    /// A chart of so many lines of so many points.
+    /// A chart of `lines` lines of `points` points.
     fn chart(lines: usize, points: usize) -> Chart {
         let line = |n: usize| (0..points).map(|x| Point::at(x as f64, n as f64)).collect();
         let series = (0..lines).map(|n| Series::new(format!("policy {n}"), line(n))).collect();

@@ -24,9 +24,9 @@ use crate::{
     page::{Block, Cell, Page, Rows, Section},
 };
 
-/// What is shown of each cell, besides the figure that was searched by.
+/// The figures of each cell, besides the searched one.
 const KEYS: [&str; 3] = ["write_amplification", "response_us.write.p99", "lifetime.tbw_bytes"];
-/// The option that only repeats.
+/// The option that only repeats runs.
 const SEED: &str = "seed";
 /// Values of an axis from which two axes make a map.
 const MAP: usize = 3;
@@ -44,7 +44,7 @@ pub struct Tried {
     pub result: StoredResult,
 }
 
-/// What was searched for, and found.
+/// A search and its results.
 #[derive(Clone, Debug)]
 pub struct Searched {
     /// The figure.
@@ -53,9 +53,9 @@ pub struct Searched {
     pub condition: String,
     /// Its bound.
     pub bound: f64,
-    /// What was found for each combination of the others: its name, and the value.
+    /// For each combination of the other options: its name, and the found value.
     pub knees: Vec<(String, Option<String>)>,
-    /// The same in words.
+    /// The results in words.
     pub sentences: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Axis {
     /// The name, with the unit of its numbers.
     title: String,
     values: Vec<String>,
-    /// The same as numbers, where all are.
+    /// The values as numbers, if all are numbers.
     numbers: Option<Vec<f64>>,
 }
 
@@ -134,9 +134,9 @@ fn wanted(has_loads: bool, searched: Option<&Searched>) -> Vec<&'static Metric> 
 #[derive(Clone, Debug)]
 struct Scaled {
     metric: &'static Metric,
-    /// What it is called there, with its unit.
+    /// Its title there, with its unit.
     title: String,
-    /// How much of the result's unit that is.
+    /// The size of that unit in the result's unit.
     unit: f64,
 }
 
@@ -163,7 +163,7 @@ impl Scaled {
     }
 }
 
-/// A value of an option as a number, and what it is one of: `7%`, `128KiB`, `20ms`, `2.5`.
+/// A value of an option as a number, with its format: `7%`, `128KiB`, `20ms`, `2.5`.
 fn as_number(value: &str) -> Option<(f64, Option<Format>)> {
     if let Ok(plain) = value.parse() {
         return Some((plain, None));
@@ -242,7 +242,7 @@ impl<'a> Study<'a> {
         for cell in cells {
             let at = known.iter().map(|axis| {
                 let value = cell.settings.iter().find(|(option, _)| *option == axis.name);
-                // What a cell does not set is beyond the others.
+                // An unset value comes after the others.
                 let place =
                     value.and_then(|(_, value)| axis.values.iter().position(|v| v == value));
                 place.unwrap_or(axis.values.len())
@@ -388,7 +388,7 @@ impl<'a> Study<'a> {
         panels.into_values().map(panel).enumerate().map(|(at, c)| numbered(c, at)).collect()
     }
 
-    /// The colours of the values of an axis: those of policies are the same on every page.
+    /// The colours of an axis' values: policies have the same on every page.
     fn colours(&self, axis: usize) -> Vec<usize> {
         let Some(metric) = wanted(false, None).into_iter().next() else { return Vec::new() };
         let Axis { name, values, .. } = &self.axes[axis];
@@ -462,7 +462,7 @@ impl<'a> Study<'a> {
         )]
     }
 
-    /// How many combinations have response times of a queue that grows.
+    /// The number of combinations whose response times come from a growing queue.
     fn late(&self) -> Option<String> {
         let is_late = |group: &&Group<'_>| group.results.iter().any(|it| it.is_overloaded());
         let late = self.groups.iter().filter(is_late).count();

@@ -51,11 +51,11 @@ pub(crate) struct Facts<'a> {
     valid: Vec<u32>,
     /// Work per host page, where it is bounded.
     pub page_work: Option<PageWork>,
-    /// What the write buffer did, where there is one.
+    /// Counters of the write buffer.
     pub write_buffer: Option<BufferCounters>,
-    /// What the SLC cache did, where there is one.
+    /// Counters of the SLC cache.
     pub slc_cache: Option<CacheCounters>,
-    /// What the cached mapping table did, where there is one.
+    /// Counters of the cached mapping table.
     pub mapping_table: Option<TableCounters>,
     /// RAM of the layer, if it was measured.
     pub memory_bytes: Option<u64>,

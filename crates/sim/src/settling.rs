@@ -21,7 +21,7 @@ pub const BETWEEN_QUARTERS: f64 = 0.05;
 /// Maximum number of samples.
 const MOST: usize = 256;
 
-/// What was compared.
+/// The compared stretches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stretch {
     /// Passes over the trace.

@@ -174,7 +174,7 @@ pub fn with_cache(mut device: Device) -> Result<Device, SimError> {
     Ok(device)
 }
 
-/// A share of so many blocks, at least one.
+/// A share of `blocks` blocks, at least one.
 fn part_of(share: f64, blocks: u32) -> u32 {
     (share * f64::from(blocks)).round().max(1.0) as u32
 }

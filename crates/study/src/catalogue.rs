@@ -1,4 +1,4 @@
-//! What there is to choose from, as `--json` prints it.
+//! The catalogues, as `--json` prints them.
 
 use serde::Serialize;
 use thermocline_assembly::{device, policy};

@@ -24,7 +24,7 @@ use crate::{
     settings::{compare::CompareSettings, values},
 };
 
-/// What stands for every name there is.
+/// The word for all names.
 const ALL: &str = "all";
 
 /// A comparison that is understood, and not begun.
@@ -36,12 +36,12 @@ pub struct Comparison<'a> {
     pub device: Device,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Debug)]
 pub struct Done {
     /// Every policy on each input.
     pub inputs: Vec<Compared>,
-    /// What a person should know before believing it, one line each.
+    /// Caveats of the result, one line each.
     pub notes: Vec<String>,
 }
 
@@ -118,8 +118,8 @@ impl Done {
     }
 }
 
-/// What came of everything, input by input. A policy that cannot run does not stop the others; what
-/// stops them all is an error.
+/// The results, input by input. A policy that cannot run does not stop the others; a common cause
+/// is an error.
 fn sorted(
     inputs: &[Ready],
     policies: &[PolicySpec],
@@ -214,7 +214,7 @@ fn policies(
                 for idle in alternatives(&idles) {
                     for dead in alternatives(&dead_data) {
                         let mut spec = spec.clone().with(idle, dead)?;
-                        // Where there are several, the name tells which.
+                        // With several values the name includes the value.
                         let tell = |several: bool, axis, call: Option<&str>| {
                             let call = call.filter(|_| several);
                             call.map_or_else(String::new, |call| format!(" {axis}={call}"))
@@ -284,7 +284,7 @@ pub struct Means<'a> {
     pub trace: &'a str,
     /// The policy.
     pub policy: &'a str,
-    /// How many seeds.
+    /// The number of seeds.
     pub seeds: usize,
     /// Mean and interval by the keys of results.
     #[serde(serialize_with = "as_map")]
@@ -302,7 +302,7 @@ pub struct AnswerFor<'a> {
 }
 
 impl<'a> Listed<'a> {
-    /// For what a policy is chosen for.
+    /// For the aim of the choice.
     #[must_use]
     pub fn of(inputs: &'a [Compared], wish: Wish) -> Self {
         let several = inputs.iter().filter(|_| inputs.len() > 1);

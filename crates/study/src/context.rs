@@ -1,4 +1,4 @@
-//! What work needs of the door that asks for it: a listener, the wish to stop, traces in memory.
+//! The caller's part in the work: a listener, cancellation, traces in memory.
 
 use std::{
     any::Any,
@@ -18,7 +18,7 @@ use thermocline_trace::{
 };
 use thermocline_units::naming::Door;
 
-/// How much a message matters.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// Good to know, for people who wait.
@@ -43,7 +43,7 @@ pub trait Listener: Sync {
         let _ = (kind, text);
     }
 
-    /// Work begins, and lasts until what is returned is dropped. The meter may be read at any time meanwhile.
+    /// Work begins, and ends when the returned value is dropped. The meter may be read meanwhile.
     fn begin(&self, meter: Arc<dyn Meter>) -> Box<dyn Any> {
         let _ = meter;
         Box::new(())
@@ -65,17 +65,17 @@ pub trait Meter: Send + Sync {
 /// How far work is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// What is done.
+    /// The present work.
     pub message: String,
-    /// How much of it.
+    /// The amount done.
     pub done: u64,
-    /// Of how much; none where nobody knows.
+    /// The total amount, if known.
     pub total: Option<u64>,
-    /// What is counted.
+    /// The unit of the amounts.
     pub unit: Unit,
 }
 
-/// What a [`Reading`] counts.
+/// The unit of a [`Reading`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Requests of a trace.
@@ -95,21 +95,21 @@ pub trait Traces: Sync {
     /// Why it cannot be read.
     fn open(&self, name: &str, options: &ReadOptions) -> Option<Result<Reader, TraceError>>;
 
-    /// What tells its requests, as they are read so, from others, for stores of results; none if there is no such trace.
+    /// The digest of its requests under these options, for stores of results; `None` if there is no such trace.
     ///
     /// # Errors
     /// Why it cannot be read.
     fn digest(&self, name: &str, options: &ReadOptions) -> Option<Result<String, SimError>>;
 
-    /// Whether a trace of so many bytes is left out because it is too small: its device would have more blocks than
-    /// its over-provisioning asks for, if `is_enlarged`.
+    /// Whether a trace of `bytes` bytes is left out as too small; `is_enlarged` if its device would have more
+    /// blocks than the over-provisioning asks for.
     fn is_too_small(&self, name: &str, bytes: u64, is_enlarged: bool) -> bool {
         let _ = (name, bytes, is_enlarged);
         false
     }
 }
 
-/// What work needs of the door that asks for it.
+/// The caller's part in the work.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     listener: &'a dyn Listener,
@@ -127,7 +127,7 @@ impl fmt::Debug for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// Of a listener, and a progress by which the work can be stopped.
+    /// With a listener, and a progress that can cancel the work.
     #[must_use]
     pub fn new(listener: &'a dyn Listener, progress: &'a Arc<Progress>) -> Self {
         Self { listener, progress, traces: None, own: None, meters: true, infos: true }

@@ -58,7 +58,7 @@ struct Task<'a> {
     fleet: &'a Settled<'a>,
 }
 
-/// What is the same for all volumes.
+/// Settings common to all volumes.
 struct Settled<'a> {
     args: &'a CompareSettings,
     policies: &'a [PolicySpec],
@@ -73,7 +73,7 @@ pub struct Fleet<'a> {
     device: Device,
 }
 
-/// What policies came to on the volumes of a fleet.
+/// Results of policies on the volumes of a fleet.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The policies, and whether they can be chosen.
@@ -137,8 +137,8 @@ impl<'a> Fleet<'a> {
         Ok(Self { settings, policies, device })
     }
 
-    /// Runs every policy on every volume, and reports the rows in the order of the traces: what a run was
-    /// asked with, and its result.
+    /// Runs every policy on every volume, and reports the rows in the order of the traces: the settings
+    /// of a run, and its result.
     ///
     /// # Errors
     /// What is wrong with all of them; what `row` gives.
@@ -222,7 +222,7 @@ impl Place<'_> {
 }
 
 impl Settled<'_> {
-    /// What the results of a volume depend on.
+    /// The digest of everything that the results of a volume depend on.
     fn digest(&self, volume: &Volume) -> String {
         let SimulationArgs { mapping, device, cleaning, seed, check, .. } = &self.args.simulation;
         let settings = [mapping.given(), device.given(), cleaning.given()].concat();
@@ -282,7 +282,7 @@ impl Settled<'_> {
         Ok(failures.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Tells the rows of every volume, in the order of the traces, and what they come to.
+    /// Reports the rows of every volume, in the order of the traces, and their totals.
     fn tell<E: From<SimError>>(
         &self,
         places: &[Place<'_>],
@@ -351,7 +351,7 @@ impl Settled<'_> {
         self.args.many.which.is_too_small(u64::from(trace.pages) * page, is_enlarged(job))
     }
 
-    /// What a row was asked with.
+    /// The settings of a row.
     fn settings(&self, place: &Place<'_>, policy: &PolicySpec, more: u64) -> Settings {
         let seed = self.args.simulation.seed.wrapping_add(more);
         Settings(vec![

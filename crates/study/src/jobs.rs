@@ -38,14 +38,14 @@ use crate::{
 pub enum Ready {
     /// A trace that was read.
     Trace(Box<PreparedTrace>),
-    /// What a host that uses files asks; generated once, for all policies to see the same.
+    /// Requests of a host that uses files; generated once, so that all policies get the same.
     Files(Box<PreparedTrace>),
     /// A workload; it is generated while it runs.
     Workload(Workload),
 }
 
 impl Ready {
-    /// What results call it.
+    /// Its name in results.
     pub fn name(&self) -> String {
         match self {
             Self::Trace(trace) | Self::Files(trace) => trace.path.clone(),
@@ -67,7 +67,7 @@ impl Ready {
     }
 }
 
-/// The device where nothing is said of it.
+/// The default device.
 pub const DEFAULT: &str = "slc-generic";
 
 /// The device that was asked for.
@@ -88,8 +88,8 @@ fn named(name: &str, args: &ShapeArgs) -> Result<Device, SimError> {
     Ok(Device::load(name)?.with(&overrides)?)
 }
 
-/// The device that is simulated: the part of it that a sample fills, if there is one. Where none is named it
-/// follows from the traces.
+/// The simulated device: the part that a sample fills, if there is one. By default it follows from the
+/// traces.
 pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device, SimError> {
     let shape = &args.device.shape;
     let device = named(shape.device.as_deref().or(recorded).unwrap_or(DEFAULT), shape)?;
@@ -104,7 +104,7 @@ pub fn simulated(args: &SimulationArgs, recorded: Option<&str>) -> Result<Device
     }
 }
 
-/// The device with what was asked for beside its log.
+/// The device with the requested parts beside its log.
 fn with_front(mut device: Device, args: &DeviceArgs) -> Result<Device, SimError> {
     if let Some(superblocks) = args.superblocks {
         device = device.superblocks(superblocks == SuperblocksArg::Parity)?;
@@ -116,8 +116,8 @@ fn with_front(mut device: Device, args: &DeviceArgs) -> Result<Device, SimError>
     Ok(device.checked()?)
 }
 
-/// The profile that is nearest to what all the traces were recorded on, where their formats tell and nobody
-/// named a device.
+/// The profile nearest to the device on which all traces were recorded, if their formats show it and no
+/// device is given.
 pub fn recorded_on<'a>(
     traces: impl IntoIterator<Item = &'a Path>,
     args: &SimulationArgs,
@@ -128,7 +128,7 @@ pub fn recorded_on<'a>(
     }
     let in_memory =
         |path: &Path| context.traces().is_some_and(|traces| traces.has(&path.to_string_lossy()));
-    // What is wrong with a trace shows when it is read.
+    // Errors of a trace appear when it is read.
     let device = |path: &Path| {
         let guess = (!in_memory(path)).then(|| read::recognise(path, &args.reading.options()).ok());
         profile(guess.flatten()?.device()?)
@@ -143,7 +143,7 @@ pub(crate) fn profile(name: &str) -> Option<&'static str> {
     BUILT_IN_PROFILES.iter().map(|(known, _)| *known).find(|known| *known == name)
 }
 
-/// Says that a trace was recorded on another kind of device than the one that it is simulated on, if nobody named that.
+/// Reports that a trace was recorded on another kind of device than the simulated one, if that was not given.
 pub(crate) fn say_device(
     trace: &str,
     seen: &Seen,
@@ -257,7 +257,7 @@ fn prepare(
         let mut counted = Counted::new(context, format!("reading {name}"), source);
         PreparedTrace::prepare(&mut counted, &name, mapping, context.progress())
     };
-    // Dense numbers are no addresses: nobody could tell what is where.
+    // Dense numbers are not addresses, so contents have no place.
     let contents = contents && mapping.absolute;
     let reading = ReadOptions { contents, ..args.reading.options() };
     let (trace, seen) = opening::with_trace(path, &reading, &args.transforms, context, read)?;
@@ -277,14 +277,14 @@ pub fn mapping(device: &Device, args: &SimulationArgs) -> TraceMapping {
     }
 }
 
-/// What is wanted of runs beside their results.
+/// Additional data of runs beside their results.
 #[derive(Clone, Copy, Default)]
 pub struct Extras<'a> {
     /// The delay of each request.
     pub delays: Option<&'a DelayLog>,
     /// How the runs with the first seed went.
     pub history: bool,
-    /// Who looks on at each of them.
+    /// The observer of each run.
     pub watch: Option<&'a dyn Watchers>,
 }
 
@@ -294,11 +294,11 @@ pub trait Watchers {
     fn watch(&self, job: &Job<'_>) -> Box<dyn Watch>;
 }
 
-/// Runs every policy on every input with this many seeds, input by input, and gives what came of them in that
+/// Runs every policy on every input with this many seeds, input by input, and returns the results in that
 /// order.
 ///
 /// # Errors
-/// What is wrong whatever the policy.
+/// Errors that do not depend on the policy.
 pub fn run_all(
     inputs: &[Ready],
     policies: &[PolicySpec],
@@ -331,7 +331,7 @@ pub fn run_all(
     compare_each(&jobs, oracle, args.threads, context.progress())
 }
 
-/// What the host asks of the device, whatever the policy; none where no policy can run.
+/// The host's requests, for any policy; `None` if no policy can run.
 pub fn traffic(
     input: &Ready,
     policies: &[PolicySpec],
@@ -368,7 +368,7 @@ pub fn job_on<'a>(
     let over_provisioning = args.device.spare(device.over_provisioning);
     let page_size = u64::from(device.profile.geometry.page_size);
     let stands_for = u64::from(args.device.scale.unwrap_or(input.sampled()));
-    // A drive exports what it exports, whatever a trace touches of it.
+    // A drive's capacity does not depend on the footprint of a trace.
     let whole = args.device.over_provisioning.is_none() && device.over_provisioning.is_some();
     let exported = (whole && !matches!(args.device.fill, Some(FillArg::Share(_))))
         .then(|| device.exported_pages(over_provisioning));
@@ -418,7 +418,7 @@ pub fn job_on<'a>(
     }
 }
 
-/// The policy that was asked for; `default` where nothing was said of it or of its axes.
+/// The requested policy; `default` without a policy and axes.
 pub fn policy(
     policy: Option<&str>,
     victim: Option<&str>,
@@ -432,7 +432,7 @@ pub fn policy(
     with_axes(policy, args)
 }
 
-/// What stands for the translation layer of the drive that is simulated.
+/// The word for the translation layer of the simulated drive.
 pub const DRIVE: &str = "drive";
 
 /// The policy of a drive, by its profile.
@@ -449,7 +449,7 @@ pub fn with_axes(policy: PolicySpec, args: &CleaningArgs) -> Result<PolicySpec, 
     Ok(policy.with(idle.as_deref(), dead_data.as_deref())?)
 }
 
-/// The policy with what the user decides otherwise.
+/// The policy with the user's settings.
 pub fn adjusted(policy: &PolicySpec, args: &CleaningArgs) -> PolicySpec {
     let policy = policy.clone();
     PolicySpec {

@@ -1,4 +1,4 @@
-//! What a store keeps of a simulation, or of all simulations on one volume.
+//! The stored result of a simulation, or of all simulations on one volume.
 
 use serde::{Deserialize, Serialize};
 use thermocline_sim::result::StoredResult;
@@ -6,13 +6,13 @@ use thermocline_sim::result::StoredResult;
 /// Why a volume has no result, in words.
 pub const TOO_SMALL: &str = "too small";
 
-/// What is kept.
+/// A stored result.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Kept<T> {
     /// The volume was left out.
     Excluded(Excluded),
-    /// What came of it.
+    /// The result.
     Done(T),
 }
 
@@ -24,7 +24,7 @@ pub enum Excluded {
     TooSmall,
 }
 
-/// What came of a policy on a volume of a fleet.
+/// The result of a policy on a volume of a fleet.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {

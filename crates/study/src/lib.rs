@@ -1,4 +1,4 @@
-//! From settings to results: what every door (command line, Python, Rust) asks for.
+//! From settings to results, for every interface (command line, Python, Rust).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,16 +23,16 @@
 //! # Ok::<(), thermocline_study::SimError>(())
 //! ```
 //!
-//! * [`settings`] are what is asked for, by name. What is wrong with them is a [`SimError::Usage`] whose text says
-//!   what to write instead, with settings written as the [`Door`] does.
-//! * [`run()`] and [`compare()`] take settings and give what `--json` prints ([`RunResult`], [`Listed`]).
-//!   [`Run`] and [`Comparison`] are the same in two steps: understood, then run.
+//! * [`settings`] are the requested settings, by name. A wrong one is a [`SimError::Usage`] whose text says what
+//!   to write instead, in the notation of the [`Door`].
+//! * [`run()`] and [`compare()`] take settings and return what `--json` prints ([`RunResult`],
+//!   [`Listed`]). [`Run`] and [`Comparison`] do it in two steps: resolve, then run.
 //! * [`sweep`] plans the cells of a grid by digest, runs one anywhere ([`sweep::execute`]), or all here with a store
 //!   ([`sweep::Session`]).
-//! * [`fleet`] takes each volume of a trace as a device of its own; [`reproduce`] holds papers' claims against what
-//!   comes out here; [`trace`] says what is in a trace; [`catalogue`] lists what there is to choose from.
-//! * A [`Context`] has the listener to the work ([`Listener`]), the wish to stop ([`Progress::cancel`]), and
-//!   traces that are no files ([`Traces`]), which settings find by name.
+//! * [`fleet`] simulates each volume of a trace on its own device; [`reproduce`] compares papers' claims with
+//!   results; [`trace`] describes a trace; [`catalogue`] lists the choices.
+//! * A [`Context`] has the listener to the work ([`Listener`]), its cancellation ([`Progress::cancel`]), and
+//!   traces that are not files ([`Traces`]), which settings find by name.
 //!
 //! Invariants:
 //! - Nothing here prints, ends the program, or knows a signal or a terminal.

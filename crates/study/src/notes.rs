@@ -1,4 +1,4 @@
-//! What a person should know before believing a result.
+//! Caveats of results.
 
 use thermocline_policy::{preset::LayerKind, trigger::Pacing};
 use thermocline_report::number;
@@ -10,7 +10,7 @@ use crate::{
     settings::run::SimulationArgs,
 };
 
-/// How far over-provisioning may be from what was asked before it is worth a word.
+/// The deviation of over-provisioning from the requested one that is reported.
 const WORTH_SAYING: f64 = 0.02;
 
 /// Over-provisioning above this is rather a share without its percent sign.
@@ -71,7 +71,7 @@ pub fn no_oracle(input: &str, why: &str) -> String {
     format!("{input}: not measured against the oracle: {why}")
 }
 
-/// What a sample shows, and what it does not.
+/// The caveat of a sample.
 fn sampled(result: &RunResult) -> Option<String> {
     result.sample.map(|sample| {
         format!(

@@ -1,4 +1,4 @@
-//! Opens a trace, changes it as the user wishes, and passes on what the readers have to say.
+//! Opens a trace, applies the user's transformations, and passes on the readers' remarks.
 
 use std::{io::ErrorKind, path::Path};
 
@@ -15,10 +15,10 @@ use crate::{
     settings::transform::{Part, TransformArgs},
 };
 
-/// What the readers advise where the clock goes back.
+/// The readers' advice if the clock goes back.
 const ADVICE_TO_SORT: &str = "sort the trace if order matters";
 
-/// How a trace was recognised, and what is odd about it.
+/// How a trace was recognised, and its oddities.
 pub struct Seen {
     /// The format; none if it was no file.
     pub guess: Option<Guess>,
@@ -27,7 +27,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The profile nearest to what it was recorded on, where that is known.
+    /// The profile nearest to the recorded device, if known.
     pub fn device(&self) -> Option<&str> {
         self.guess.as_ref().and_then(Guess::device)
     }

@@ -13,7 +13,7 @@ use crate::{
     settings::run::RunSpec,
 };
 
-/// The policy where nothing is said of it.
+/// The default policy.
 const DEFAULT: &str = "thermocline";
 
 /// A run that is understood, and not begun.
@@ -25,12 +25,12 @@ pub struct Run<'a> {
     pub device: Device,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// The result: with [`Extras::history`] how it went, and what the host asked.
+    /// The result: with [`Extras::history`] also its course and the host's requests.
     compared: Compared,
-    /// What a person should know before believing it, one line each.
+    /// Caveats of the result, one line each.
     pub notes: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub struct Simulation<'a> {
     context: Context<'a>,
 }
 
-/// What came of a simulation, and what a person should know of it.
+/// The result of a simulation, and its caveats.
 pub struct Executed {
     /// Its result.
     pub result: StoredResult,
@@ -44,11 +44,11 @@ pub struct Executed {
 #[derive(Default)]
 pub struct Inputs {
     numbers: Mutex<HashMap<InputKey, usize>>,
-    /// What traces were recorded on.
+    /// The devices on which traces were recorded.
     devices: Mutex<HashMap<Recording, Option<&'static str>>>,
-    /// Those that are needed again and again, if any are; the last ones that were needed last.
+    /// Inputs in repeated use, if any; the most recently used last.
     kept: Mutex<Vec<(usize, Slot)>>,
-    /// How many of them.
+    /// The most inputs kept.
     most: usize,
 }
 
@@ -64,7 +64,7 @@ impl Inputs {
         Self::that_stay_of(usize::MAX)
     }
 
-    /// The last inputs stay, this many of them.
+    /// Keeps this many of the last inputs.
     #[must_use]
     pub fn that_stay_of(most: usize) -> Self {
         Self { most, ..Self::default() }
@@ -83,7 +83,7 @@ impl Inputs {
         slot
     }
 
-    /// What the trace of a run was recorded on, if its format tells.
+    /// The device on which the trace of a run was recorded, if its format shows it.
     fn recorded_on(&self, args: &RunSpec, context: Context<'_>) -> Option<&'static str> {
         let trace = args.one.input.trace.as_deref()?;
         let key = (trace.to_owned(), args.simulation.reading.given());
@@ -218,7 +218,7 @@ impl InputKey {
             seed: None,
             contents: false,
         };
-        // What happens to an input that was read changes nothing of it.
+        // These options apply after the input is read.
         let how = simulation.mapping.given().into_iter();
         let how = how.filter(|(name, _)| !["loop", "settle", "wrap"].contains(name));
         match &args.one.input.workload {

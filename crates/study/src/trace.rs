@@ -1,4 +1,4 @@
-//! Traces: what is in them, and those that are generated.
+//! Traces: their content, and generated ones.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::{
 /// Requests looked at together.
 const BATCH: usize = 4096;
 
-/// What was found in one trace.
+/// The content of one trace.
 #[derive(Debug, Serialize)]
 pub struct Info {
     /// The file.
@@ -28,7 +28,7 @@ pub struct Info {
     pub format: &'static str,
     /// What the format was guessed from; absent if the user named it.
     pub recognised_by: Option<&'static str>,
-    /// The guess for people.
+    /// The guess as text.
     #[serde(skip)]
     pub described: String,
     /// The figures.
@@ -37,7 +37,7 @@ pub struct Info {
     /// How unequal its volumes are, if it has several with traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_skew: Option<VolumeSkew>,
-    /// What is odd about it.
+    /// Its oddities.
     pub warnings: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct VolumeSkew {
     pub busiest_share: f64,
     /// Share of the busiest tenth of the volumes, at least one.
     pub top10_share: f64,
-    /// How many of the busiest volumes have nine tenths of the bytes.
+    /// The number of the busiest volumes that have nine tenths of the bytes.
     pub volumes_of_90_percent: usize,
 }
 
@@ -56,7 +56,7 @@ impl VolumeSkew {
     /// Of volumes with these bytes, the most first.
     #[must_use]
     pub fn of(traffic: &[u64]) -> Option<Self> {
-        // What the busiest have together, one more each time.
+        // Cumulative sums of the busiest.
         let sums: Vec<f64> = traffic
             .iter()
             .scan(0.0, |sum, &bytes| {
@@ -138,8 +138,8 @@ const DEFAULT_SPANS: u64 = 4;
 
 /// Bytes that are addressed where nothing else is said.
 const DEFAULT_SPAN: u64 = 256 << 20;
-/// As above, for a file workload: seven eighths of the thesis' chip of 64 MB, what a block-mapped
-/// layer exports of it.
+/// As above, for a file workload: seven eighths of the thesis' chip of 64 MB, the export of a
+/// block-mapped layer.
 const DEFAULT_VOLUME: u64 = 56 << 20;
 
 /// A workload as a trace, as `thermocline trace generate` writes it.

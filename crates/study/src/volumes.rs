@@ -1,5 +1,4 @@
-//! Volumes of traces as traces of their own: each trace is taken apart once, and `TRACE --volume NAME` is the name of
-//! a part of it.
+//! Volumes of traces as separate traces: each trace is split once, and `TRACE --volume NAME` names a part.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -138,7 +137,7 @@ impl PerVolume {
         Ok(all)
     }
 
-    /// What a person should know of volumes that are too small.
+    /// The remark on volumes that are too small.
     #[must_use]
     pub fn about_small(&self, excluded: usize, of: usize) -> String {
         self.which.about_small(excluded, of, None)
@@ -205,8 +204,8 @@ impl PerVolume {
     }
 }
 
-/// What the cells of a sweep came to on the volumes: each combination of settings, whatever the seed, stands where a
-/// comparison has a policy.
+/// Sums the cells of a sweep over the volumes: each combination of settings, over all seeds, takes the place of a
+/// policy.
 pub fn summed(
     cells: &[Cell],
     volumes: &PerVolume,
@@ -252,7 +251,7 @@ pub fn summed(
     done
 }
 
-/// The options that are not the same in all cells, but for inputs and seeds.
+/// The options that differ between cells, except inputs and seeds.
 fn varied(cells: &[Cell]) -> Vec<String> {
     let mut options: Vec<&str> = Vec::new();
     let mut others: Vec<String> = Vec::new();
@@ -271,7 +270,7 @@ fn varied(cells: &[Cell]) -> Vec<String> {
     others
 }
 
-/// What a combination of settings is called.
+/// The name of a combination of settings.
 fn named(cell: &Cell, varied: &[String]) -> String {
     let values = varied.iter().filter_map(|option| cell.settings.value(option));
     let words: Vec<_> = values.collect();

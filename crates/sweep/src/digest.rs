@@ -1,4 +1,5 @@
-//! What a result depends on, as a name: settings, the contents of files, and which results the program has.
+//! The digest of everything that a result depends on: settings, contents of files, and the program's
+//! results number.
 
 use std::{
     collections::HashMap,
@@ -15,9 +16,9 @@ use crate::{Setting, Settings};
 /// Options whose values are files: their contents count, not their names.
 const FILES: [&str; 2] = ["trace", "device"];
 
-/// The results that simulations have. A change that changes the figures of any of them raises this number, and stores no
-/// longer give the results of before. `crates/cli/tests/results.rs` has figures of every policy and layer, and is not
-/// recorded anew under the same number.
+/// The number of the simulations' results. A change of any figure raises it, and stores no longer return earlier
+/// results. `crates/cli/tests/results.rs` has figures of every policy and layer, and refuses a new recording under the
+/// same number.
 pub const RESULTS: u32 = 2;
 
 /// Digests of files, each read once.

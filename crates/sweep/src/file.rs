@@ -6,8 +6,8 @@
 use thermocline_sim::SimError;
 use toml::de::{DeTable, DeValue};
 
-/// Options of a file in its order, each with what it is set to: texts as on the command line, or
-/// values as they stand.
+/// Options of a file in its order, with their values: texts as on the command line, or single
+/// values.
 ///
 /// # Errors
 /// [`SimError::Input`], with the line.

@@ -1,4 +1,4 @@
-//! What came of each volume of a fleet, summed up.
+//! Summaries of the volumes of a fleet.
 
 use serde::Serialize;
 use thermocline_sim::{
@@ -48,7 +48,7 @@ impl Sample {
         self.erases = if is_first { erases } else { self.erases.min(erases) };
     }
 
-    /// Whether this is as good as another policy on the same volume, for all that is known.
+    /// Whether this ties with another policy on the same volume.
     #[must_use]
     pub fn ties(&self, other: &Self) -> bool {
         let resolution = resolution(self.erases.min(other.erases));

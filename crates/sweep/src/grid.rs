@@ -2,21 +2,21 @@
 
 use crate::{Setting, Settings};
 
-/// What is varied.
+/// A varied setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What each of its values sets.
+    /// The setting of each of its values.
     pub values: Vec<Setting>,
 }
 
-/// Axes, and settings that are the same in all cells.
+/// Axes, and settings common to all cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// What is varied; the last axis turns fastest.
+    /// The axes; the last one varies fastest.
     pub axes: Vec<Axis>,
-    /// What is not.
+    /// The common settings.
     pub fixed: Vec<Setting>,
 }
 
@@ -25,7 +25,7 @@ pub struct Grid {
 pub struct Cell {
     /// Its settings.
     pub settings: Settings,
-    /// What distinguishes it from the others: `policy greedy, over-provisioning 7%`.
+    /// Its varied settings: `policy greedy, over-provisioning 7%`.
     pub name: String,
 }
 
@@ -36,7 +36,7 @@ impl Grid {
         (0..self.count()).map(|at| self.cell(at)).collect()
     }
 
-    /// How many cells there are.
+    /// The number of cells.
     #[must_use]
     pub fn count(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()

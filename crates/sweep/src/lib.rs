@@ -1,10 +1,10 @@
-//! Many simulations: what `thermocline sweep`, `compare --per-volume` and `reproduce` are made of.
+//! Many simulations: the base of `thermocline sweep`, `compare --per-volume` and `reproduce`.
 //!
 //! A [`Grid`] is settings by name with lists of values; its [`Cell`]s are single simulations. The
-//! [`Digest`](digest) of a cell names everything that its result depends on, and the [`Store`] keeps
-//! results by that name, so that no cell is computed twice. [`run_all`] runs [`Job`]s on all cores and
-//! reads each input once; whoever calls it says what a job is. A [`Table`] has a row for each cell.
-//! [`Volumes`] takes a trace apart, and [`fleet`] sums up what came of its volumes.
+//! [`Digest`](digest) of a cell covers everything that its result depends on, and the [`Store`] keeps
+//! results by it, so that no cell is computed twice. [`run_all`] runs the caller's [`Job`]s on all
+//! cores and reads each input once. A [`Table`] has a row for each cell. [`Volumes`] splits a trace,
+//! and [`fleet`] sums up the results of its volumes.
 //!
 //! Invariants:
 //! - The order of rows is that of the grid, whatever ran first.

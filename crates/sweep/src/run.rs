@@ -18,9 +18,9 @@ use thermocline_sim::{Progress, SimError};
 
 /// A simulation, or several that belong together, that is understood and can be run.
 pub trait Job: Sync {
-    /// What drives it.
+    /// Its input.
     type Input: Send + Sync;
-    /// What comes of it.
+    /// Its result.
     type Output: Send;
     /// Why nothing does.
     type Error: From<SimError> + Display + Send;
@@ -44,14 +44,14 @@ pub trait Job: Sync {
     fn run(&self, input: &Self::Input) -> Result<Self::Output, Self::Error>;
 }
 
-/// How much work there is, in host pages, seen from another thread. Jobs of which nothing is known yet
-/// count as much as the others do on average.
+/// The amount of work, in host pages, readable from other threads. Jobs of unknown size count as the
+/// mean of the others.
 #[derive(Debug, Default)]
 pub struct Work {
     jobs: AtomicUsize,
     known_jobs: AtomicUsize,
     known_pages: AtomicU64,
-    /// Pages of jobs that failed, which nobody will write.
+    /// Pages of failed jobs, which will not be written.
     lost_pages: AtomicU64,
     finished: AtomicUsize,
 }
@@ -78,11 +78,11 @@ impl Work {
     }
 }
 
-/// Runs jobs on `threads` threads (0: one a core) and passes the result of each to `told`, by its number. `told` is
-/// called by any thread, at any time, once a job.
+/// Runs jobs on `threads` threads (0: one a core) and passes the result of each to `told`, with its number. Any
+/// thread may call `told`, at any time, once a job.
 ///
 /// # Errors
-/// [`SimError::Interrupted`] if the work was asked to stop; what `told` returns, which stops the work.
+/// [`SimError::Interrupted`] if the work was cancelled; errors of `told`, which stop the work.
 pub fn run_all<J: Job>(
     jobs: &[J],
     threads: usize,
@@ -99,7 +99,7 @@ pub fn run_all<J: Job>(
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| team.work(&told))).collect();
         for worker in workers {
-            // A bug; it was told by the thread, and ends the program as any other does.
+            // A bug; the thread reported it, and it ends the program like any other.
             worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         }
     });
@@ -111,7 +111,7 @@ pub fn run_all<J: Job>(
     }
 }
 
-/// What is to be done.
+/// Pending jobs.
 struct Board<J: Job> {
     inputs: Vec<Shared<J::Input>>,
     /// Why all workers stop.
@@ -133,7 +133,7 @@ enum State<I> {
     Broken(String),
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 enum Next<I> {
     Run(usize, Arc<I>),
     Prepare(usize),
@@ -169,7 +169,7 @@ impl<J: Job> Board<J> {
                 _ => unreachable!("it is settled, and a job waits"),
             };
             if last {
-                // Whoever runs has its own hold of it.
+                // Running jobs hold their own reference.
                 shared.state = State::Cold;
             }
             return next;
@@ -198,7 +198,7 @@ struct Team<'a, J: Job> {
     work: &'a Work,
 }
 
-/// Lets the others stop if its thread panics: what they wait for will never come.
+/// Stops the other threads if its thread panics: they would wait forever.
 struct Alarm<'a, 'b, J: Job>(&'a Team<'b, J>);
 
 impl<J: Job> Drop for Alarm<'_, '_, J> {

@@ -1,4 +1,4 @@
-//! Results on disk, by the digests of what they depend on.
+//! Results on disk, by their digests.
 //!
 //! A result is written to a temporary file and renamed: after Ctrl-C, `kill -9` or a full disk it is
 //! there, or it is not. After a loss of power a file may be cut off; it is then taken for absent and

@@ -12,7 +12,7 @@ use crate::Settings;
 const ASKED: &str = "asked";
 /// Why there is no result.
 const ERROR: &str = "error";
-/// What differs from run to run, and so is no result.
+/// The prefix of figures that differ from run to run, and so are no results.
 const PERFORMANCE: &str = "perf.";
 
 /// A column.
@@ -20,7 +20,7 @@ const PERFORMANCE: &str = "perf.";
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: Kind,
 }
 

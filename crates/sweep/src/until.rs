@@ -82,7 +82,7 @@ fn in_unit_of(metric: &Metric, bound: &str) -> Option<f64> {
     })
 }
 
-/// What a search found, by the numbers of values.
+/// The result of a search, by the numbers of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It holds at every value that was tried.
@@ -138,7 +138,7 @@ impl Bisection {
         }
     }
 
-    /// What was found, when nothing is asked any more.
+    /// The result, once no question is left.
     #[must_use]
     pub fn found(&self) -> Found {
         match self.ends {

@@ -13,14 +13,14 @@ const MOST: usize = 100_000;
 /// The values of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// All of them.
+    /// All values.
     Listed(Vec<String>),
     /// The only item is a range without steps, which a search may divide: its values at a fine step, and
     /// that step.
     Open(Vec<String>, String),
 }
 
-/// The values that a text stands for.
+/// The values of a text.
 ///
 /// # Errors
 /// What is wrong with a range, and how to write it.

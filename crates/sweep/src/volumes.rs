@@ -1,9 +1,9 @@
-//! A trace taken apart into its volumes, in one pass, in one temporary file.
+//! A trace split into its volumes, in one pass, in one temporary file.
 //!
-//! Requests of each volume are collected in memory and appended to the file in chunks, so neither
-//! thousands of open files nor the trace in memory is needed. Requests keep the numbers of their
-//! volumes: what is read of a volume is what [`SelectVolumes`](thermocline_trace::transform::SelectVolumes)
-//! leaves of the whole trace.
+//! Requests of each volume are collected in memory and appended to the file in chunks, so neither thousands
+//! of open files nor the trace in memory is needed. Requests keep the numbers of their volumes: a volume's
+//! part equals the result of [`SelectVolumes`](thermocline_trace::transform::SelectVolumes) on the whole
+//! trace.
 
 use std::{fs::File, ops::Deref, os::unix::fs::FileExt, path::Path, sync::Arc};
 

@@ -79,7 +79,7 @@ pub struct Sfs {
     /// The hotness half-way between neighbouring centres, in the linear scale; infinite beyond
     /// them.
     between: [f64; MOST - 1],
-    /// What was written to each group since its last block was sealed.
+    /// Writes to each group since its last block was sealed.
     filling: [Sums; MOST],
     /// A survivor with its chosen group that is not written yet.
     pending: Option<(u8, Updates)>,

@@ -274,7 +274,7 @@ impl BlockTable {
         self.block_mut(block).state = State::Aside;
     }
 
-    /// A lent block is free again, erased so many times by now.
+    /// Takes back a lent block as free, with its present erase count.
     pub fn take_back(&mut self, block: BlockId, erases: u32) {
         debug_assert_eq!(self.block(block).state, State::Aside, "{block:?} comes back");
         let block = self.block_mut(block);

@@ -1,4 +1,4 @@
-//! The charts of what the host asks.
+//! The charts of the host's requests.
 
 use thermocline_chart::{Chart, Kind, Plot, Point, Series};
 use thermocline_sim::traffic::{COLUMNS, Extension, ROWS, Traffic};

@@ -13,7 +13,7 @@ pub(super) const LOAD: &str = "load";
 /// The figure of the curves.
 pub(super) const TAIL: &str = "response_us.write.p999";
 
-/// What is known of one curve: its name, its points, and the loads that are too high.
+/// A curve: its name, its points, and the loads that are too high.
 #[derive(Default)]
 struct Curve {
     name: String,

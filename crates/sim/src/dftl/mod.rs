@@ -44,7 +44,7 @@ fn entries(setup: &Setup) -> u32 {
     (setup.plan.device.profile.geometry.page_size / ON_CHIP).max(1)
 }
 
-/// RAM in bytes with so many for the cached mapping table: with the global translation directory.
+/// RAM in bytes: the cached mapping table of `cache` bytes and the global translation directory.
 pub(crate) fn ram(setup: &Setup, cache: u64) -> u64 {
     cache + u64::from(ON_CHIP) * u64::from(translation_pages(setup))
 }

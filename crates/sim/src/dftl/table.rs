@@ -34,7 +34,7 @@ struct Slot {
 }
 
 impl Table {
-    /// An empty table of so many entries, at least one.
+    /// An empty table of `entries` entries, at least one.
     pub(super) fn new(entries: u32, most_protected: u32, logical_pages: u32) -> Self {
         let slot = |at| Slot {
             lpn: Lpn::NONE,

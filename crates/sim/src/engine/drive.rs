@@ -39,7 +39,7 @@ pub(super) struct Drive<'e, 'a, L: ?Sized> {
 
 impl<L: Layer<Chip = CountingChip>> Drive<'_, '_, L> {
     // Not inlined, because the loop needs all registers. Compiled for both clocks: a request in
-    // line needs little of what the other needs.
+    // line needs little of the other's state.
     #[inline(never)]
     fn batch<const IN_LINE: bool>(mut self, batch: &[Extent]) -> Result<(), SimError> {
         for extent in &batch[..AHEAD.min(batch.len())] {

@@ -24,7 +24,7 @@ struct Slot {
 const HEAD: usize = 0;
 
 impl Buffer {
-    /// An empty buffer of so many pages.
+    /// An empty buffer of `pages` pages.
     pub(super) fn new(pages: u32, logical_pages: u32) -> Self {
         let head = Slot { lpn: Lpn(0), older: 0, newer: 0 };
         Self {

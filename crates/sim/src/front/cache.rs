@@ -5,8 +5,8 @@
 //! its own, beyond those of the log. A *dynamic* one borrows free blocks of the log. It gives them back when the log
 //! would have to clean, and where it gets none, pages *bypass* it.
 //!
-//! The log's copy of a page in the cache is garbage. It is marked and not trimmed, because the placement keeps what it
-//! knows of the page.
+//! The log's copy of a page in the cache is garbage. It is marked and not trimmed, so that the placement keeps the
+//! page's state.
 
 use std::collections::VecDeque;
 
@@ -45,7 +45,7 @@ struct Filled {
 }
 
 impl Cache {
-    /// An empty cache of a device with so many blocks at most.
+    /// An empty cache of a device, with at most `most` blocks.
     pub(super) fn new(cache: SlcCache, most: u32, profile: &Profile, logical_pages: u32) -> Self {
         let SlcCache { size, bits, .. } = cache;
         let Profile { geometry, timing, .. } = profile;

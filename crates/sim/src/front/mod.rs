@@ -1,8 +1,8 @@
-//! What a drive has in front of its log: a layer around the layer.
+//! The front of a drive: a layer around the log.
 //!
-//! A *write buffer* holds pages in RAM. A write of a page that it holds replaces that page, and a read of it needs no
-//! flash. What leaves it goes to the *SLC cache*, if there is one, and then to the log. Fills go past both, because their
-//! data are old when the run begins.
+//! A *write buffer* holds pages in RAM. A write of a page in the buffer replaces it, and a read of it needs no flash.
+//! Pages leave it for the *SLC cache*, if there is one, and then for the log. Fills bypass both, because their data are
+//! old when the run begins.
 //!
 //! The counters are those of the log, as the host sees them: pages in the buffer were written and not programmed, and
 //! pages that the cache folds were copied.
@@ -168,7 +168,7 @@ impl<'a> Front<'a> {
         let BufferCounters { writes, evictions, flushed, read_hits, .. } = self.buffered;
         let drained = evictions + flushed;
         let cached = self.cache.as_ref().map(Cache::did).copied().unwrap_or_default();
-        // What the log calls writes of the host are the pages that bypassed the cache, and those that it folded.
+        // The log counts pages that bypassed the cache and folded pages as host writes.
         let passed = log.host_writes + cached.writes - cached.folded;
         self.counters = Counters {
             host_writes: passed - drained + writes,

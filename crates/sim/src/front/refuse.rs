@@ -1,4 +1,4 @@
-//! What does not go with a write buffer or an SLC cache.
+//! Settings that exclude a write buffer or an SLC cache.
 
 use thermocline_assembly::show_pages;
 use thermocline_flash::{SlcCache, WriteBuffer};
@@ -7,7 +7,7 @@ use thermocline_units::format_size;
 
 use crate::{SimError, engine::Driven, job::Job, setup::Setup};
 
-/// Refuses what a device cannot have in front of this layer.
+/// Refuses front parts that the layer does not support.
 pub(super) fn impossible(
     log: &mut dyn Driven,
     job: &Job<'_>,

@@ -1,4 +1,4 @@
-//! Results of what a drive has in front of its log: a write buffer, an SLC cache.
+//! Results of the front of a drive: a write buffer, an SLC cache.
 
 use thermocline_ftl::{BufferCounters, CacheCounters};
 

@@ -1,4 +1,4 @@
-//! DFTL: counts by hand, what holds of any run, and what is refused.
+//! DFTL: counts by hand, invariants of any run, and refusals.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,7 @@ use thermocline_trace::Op;
 
 use crate::common::{Ask, device, done, job, policy, trace, write};
 
-/// A device of one bank with pages of so many entries of the map, and blocks of 16 pages.
+/// A device of one bank with `entries` map entries a page and 16 pages a block.
 fn small(entries: u32, blocks: u32) -> Device {
     let mut device = device("slc-generic", 1, 1);
     let geometry = &mut device.profile.geometry;

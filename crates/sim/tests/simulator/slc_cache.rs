@@ -119,7 +119,7 @@ fn a_dynamic_cache_borrows_free_blocks_and_gives_them_back() {
     assert_eq!(cache.programmed_pages + cache.bypassed_pages, result.host.pages_written);
     let programs = result.host.pages_written + result.flash.pages_copied;
     assert_eq!(result.flash.pages_programmed, programs);
-    // Then it costs what it wrote while there was room, and nothing more.
+    // Then it costs the writes made while there was room, and nothing more.
     let mut plain = device(CacheSize::Dynamic, 1.0);
     plain.profile.slc_cache = None;
     let plain = done(&on(plain)).flash.pages_copied as f64;

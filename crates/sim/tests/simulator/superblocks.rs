@@ -51,7 +51,8 @@ fn parity_takes_one_page_of_each_stripe() {
     }
 }
 
-/// The banks of a superblock program at once: as fast as so many chips, of which one holds parity.
+/// The banks of a superblock program in parallel: as fast as that many chips, one of which holds
+/// parity.
 #[test]
 fn the_banks_of_a_superblock_work_together() {
     let speed = |device| under("sequential", device).throughput_kib_s.expect("time passes");

@@ -9,7 +9,7 @@ use crate::common::{Ask, done, job, policy, trace, write};
 
 const PAGE: u64 = 2048;
 
-/// A chip of 64 blocks of 32 pages, with a buffer of so many pages.
+/// A chip of 64 blocks of 32 pages, with a buffer of `pages` pages.
 fn device(order: BufferOrder, pages: u64) -> Device {
     let shape = Overrides {
         capacity: Some(4 << 20),

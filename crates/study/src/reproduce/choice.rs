@@ -13,9 +13,9 @@ use thermocline_sim::SimError;
 use super::papers;
 use crate::usage;
 
-/// What stands for every paper.
+/// The word for all papers.
 const ALL: &str = "all";
-/// What messages call the folder that is built in.
+/// The built-in folder's name in messages.
 const BUILT_IN: &str = "papers";
 
 /// A paper that was asked for.

@@ -1,4 +1,4 @@
-//! Papers' experiments: what they claim beside what comes out here.
+//! Papers' experiments: claims beside results.
 
 mod choice;
 mod options;
@@ -41,7 +41,7 @@ pub struct Reproduction<'a> {
     chosen: Vec<Chosen>,
 }
 
-/// What came of a paper.
+/// The results of a paper.
 pub struct PaperResults<'a> {
     /// The paper.
     pub paper: &'a Paper,
@@ -49,11 +49,11 @@ pub struct PaperResults<'a> {
     pub reports: Vec<Report>,
 }
 
-/// What came of all of them.
+/// The results of all papers.
 pub struct Reproduced<'a> {
     /// Paper by paper.
     pub papers: Vec<PaperResults<'a>>,
-    /// What a person should know of the one experiment that was run, one line each.
+    /// Caveats of the only experiment, one line each.
     pub notes: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Reproduction<'a> {
 }
 
 impl PaperResults<'_> {
-    /// What came of all claims.
+    /// The outcomes of all claims.
     pub fn claims(&self) -> impl Iterator<Item = &ClaimReport> {
         self.reports.iter().flat_map(|report| &report.claims)
     }

@@ -28,18 +28,18 @@ pub fn traces(given: &[PathBuf]) -> Vec<PathBuf> {
 pub enum Runnable {
     /// By this spec, which this command gives.
     As(Box<RunSpec>, String),
-    /// Not at all: an input is not there.
+    /// An input is missing.
     Missing(String),
 }
 
-/// Settings, and the same for a shell.
+/// Settings, and their command line.
 struct Line {
     given: Vec<(String, Option<String>)>,
     shown: String,
     missing: Option<String>,
 }
 
-/// What turns settings of experiments into specs.
+/// Turns settings of experiments into specs.
 pub struct Options<'a> {
     chosen: &'a [Chosen],
     traces: Vec<PathBuf>,
@@ -57,7 +57,7 @@ impl<'a> Options<'a> {
         Ok(self.line(run)?.shown)
     }
 
-    /// What is run.
+    /// The spec of a run.
     pub fn spec(&mut self, run: &Run) -> Result<Runnable, SimError> {
         let line = self.line(run)?;
         if let Some(why) = line.missing {
@@ -134,7 +134,7 @@ impl Line {
     }
 }
 
-/// An error of a run, with who wanted it and its command. What is wrong with a run is wrong in the file.
+/// An error of a run, with its experiment and its command. An error of a run is an error in the file.
 pub fn failed(wanted_by: &str, command: &str, error: SimError) -> SimError {
     let text = |error: &SimError| {
         let error = error.to_string();

@@ -12,7 +12,7 @@ use crate::{
     simulation::{Executed, Inputs, Simulation},
 };
 
-/// What came of a run, and what a person should know of it.
+/// The result of a run, and its caveats.
 pub struct Ran {
     /// Its result.
     pub outcome: Outcome,
@@ -67,7 +67,7 @@ pub fn run_all(
     let told_of = context.jobs(Arc::clone(&work));
     let ended = run_jobs(&jobs, threads, context.progress(), &work, tell);
     drop(told_of);
-    // Several may have failed at once; the first of them is told.
+    // Several may have failed at once; the first is reported.
     let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, failure)) = failures.into_iter().min_by_key(|(place, _)| *place) {
         return Err(failure);

@@ -106,14 +106,14 @@ fn no_choice(text: &str) -> String {
 }
 
 impl WhichVolumes {
-    /// Whether a volume of so many bytes is too small, where its device would have more blocks than the
-    /// over-provisioning asks for.
+    /// Whether a volume of `bytes` bytes is too small; `is_enlarged` if its device would have more
+    /// blocks than the over-provisioning asks for.
     #[must_use]
     pub fn is_too_small(&self, bytes: u64, is_enlarged: bool) -> bool {
         self.min_volume.map_or(is_enlarged, |least| bytes < least)
     }
 
-    /// What a person should know of volumes that are too small.
+    /// The remark on volumes that are too small.
     #[must_use]
     pub fn about_small(
         &self,
@@ -133,7 +133,7 @@ impl WhichVolumes {
         format!("{excluded} of {} are left out: {why}", number::counted(of as u64, "volume"))
     }
 
-    /// What a person should know of volumes that are not among them.
+    /// The remark on excluded volumes.
     #[must_use]
     pub fn about_others(&self, others: usize, of: usize) -> Option<String> {
         (others > 0).then(|| {

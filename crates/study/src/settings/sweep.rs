@@ -15,7 +15,7 @@ const REPEATED: [&str; 5] = ["trace", "workload", "columns", "trace-format", "op
 /// Settings that together are one value.
 const TOGETHER: [&str; 1] = ["volume"];
 
-/// What a sweep is made of.
+/// The settings of a sweep.
 #[derive(Debug)]
 pub struct SweepSettings {
     /// A TOML file of settings; those of `swept` come before those in it.
@@ -72,8 +72,8 @@ impl Kind {
 }
 
 impl Given {
-    /// A setting with texts as people write them. With `listed` each is a value and stands for itself;
-    /// otherwise a text may be a list or a range of them.
+    /// A setting with texts. With `listed` each text is one value; otherwise it may be a list or a
+    /// range.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -23,11 +23,11 @@ pub const SEED: &str = "seed";
 /// The one option of `sweep` that a file may set.
 const SEEDS: &str = "seeds";
 
-/// What was asked for.
+/// A requested sweep.
 pub struct Asked {
-    /// All axes but the seeds and the one that is searched.
+    /// All axes but the seeds and the searched one.
     pub grid: Grid,
-    /// The seeds, where there are several.
+    /// The seeds, if there are several.
     seeds: Option<Axis>,
     /// The axis that is searched.
     pub open: Option<Open>,
@@ -206,7 +206,7 @@ impl Asked {
     }
 }
 
-/// So many seeds from the one that the grid has, which is taken out of it.
+/// `seeds` seeds from the grid's own on, which is removed from the grid.
 fn take_seeds(grid: &mut Grid, seeds: u64) -> Result<Axis, SimError> {
     let at = grid.axes.iter().position(|axis| axis.name == SEED);
     let first: u64 = match at.map(|at| grid.axes.remove(at).values).as_deref() {
@@ -224,7 +224,7 @@ fn take_seeds(grid: &mut Grid, seeds: u64) -> Result<Axis, SimError> {
     Ok(Axis { name: SEED.into(), values: (0..seeds).map(seed).collect() })
 }
 
-/// What an option sets, each time it is given.
+/// The settings of an option, one for each time it is given.
 fn settings(given: &Given) -> Vec<Setting> {
     match given.kind {
         Kind::Flag => vec![Setting::flag(&given.option)],
@@ -232,7 +232,7 @@ fn settings(given: &Given) -> Vec<Setting> {
     }
 }
 
-/// The options of a file, and how many seeds it asks for.
+/// The options of a file, and its number of seeds.
 fn of_file(name: &str, mut seeds: u64) -> Result<(Vec<Given>, u64), SimError> {
     let no_grid = |error: SimError| match name.ends_with(".toml") {
         true => error,

@@ -1,7 +1,7 @@
-//! A grid of settings: its cells, their digests, and what came of them.
+//! A grid of settings: its cells, their digests and results.
 //!
-//! [`plan`] lists the cells of a sweep, [`execute`] runs one of them from its words alone, wherever that is;
-//! both know a cell by one digest. A [`Session`] does all of it on this machine, with a store.
+//! [`plan`] lists the cells of a sweep, [`execute`] runs one of them from its words alone, on any machine;
+//! both identify a cell by the same digest. A [`Session`] runs all cells on this machine, with a store.
 
 mod asked;
 mod search;
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan that was made before, of the same settings; nothing is read again.
+    /// A plan made earlier from the same settings, without reading the inputs again.
     ///
     /// # Errors
     /// What is wrong with all cells.
@@ -45,12 +45,12 @@ impl Plan {
         Ok(Self { grid: asked.whole(), asked, digests })
     }
 
-    /// What the result of each cell depends on, or why it cannot be run.
+    /// The digest of each cell, or why it cannot run.
     pub fn digests(&self) -> &[Result<String, String>] {
         &self.digests
     }
 
-    /// How many cells there are.
+    /// The number of cells.
     #[must_use]
     pub fn count(&self) -> usize {
         self.digests.len()
@@ -64,10 +64,10 @@ impl Plan {
         cell
     }
 
-    /// What the result of a cell depends on.
+    /// The digest of a cell.
     ///
     /// # Errors
-    /// Why it cannot be run.
+    /// Why it cannot run.
     pub fn digest(&self, at: usize) -> Result<&str, &str> {
         self.digests[at].as_deref().map_err(String::as_str)
     }
@@ -78,7 +78,7 @@ impl Plan {
         self.asked.options()
     }
 
-    /// The result of a cell, if the store has it. The trace has the name by which it was asked for.
+    /// The result of a cell, if the store has it. The trace has its name in the request.
     #[must_use]
     pub fn result(&self, at: usize, store: &Store) -> Option<StoredResult> {
         match store.get(self.digest(at).ok()?)? {
@@ -91,7 +91,7 @@ impl Plan {
     }
 }
 
-/// Plans every cell of a sweep. Nothing is run. `known` are digests of traces that are not here, by their names.
+/// Plans every cell of a sweep without running any. `known` has digests of traces that are not here, by name.
 ///
 /// # Errors
 /// What is wrong with all of them.
@@ -159,8 +159,7 @@ fn name_trace(result: &mut StoredResult, cell: &Cell) {
     }
 }
 
-/// What a result depends on: its settings as they are always written, and the contents of its trace. A trace in memory
-/// stands for its contents, as a file does.
+/// The digest of a result: its settings in canonical form, and the contents of its trace, in a file or in memory.
 fn digest_of(
     settings: &Settings,
     contents: &mut Contents,

@@ -84,12 +84,12 @@ pub fn search(
     Ok(Outcome { tried, searched, complete: searches.iter().all(found) })
 }
 
-/// What was found.
+/// The outcome of searches.
 #[derive(Debug)]
 pub struct Outcome {
     /// The cells that were run.
     pub tried: Vec<Cell>,
-    /// A sentence for each search, and what it found.
+    /// A sentence for each search, and its result.
     pub searched: Searched,
     /// Whether every search has an answer.
     pub complete: bool,

@@ -1,4 +1,4 @@
-//! Cells of a grid and what came of them: from the store, or computed now.
+//! Cells of a grid and their results: from the store, or computed now.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -25,20 +25,20 @@ pub struct Session<'a> {
     threads: usize,
     context: Context<'a>,
     contents: Contents,
-    /// What is known of each cell, by the words that make it.
+    /// The state of each cell, by its words.
     known: HashMap<String, Known>,
     news: Mutex<News>,
 }
 
-/// What is known of a cell before it is run.
+/// The state of a cell before it is run.
 enum Known {
-    /// The digest of what it depends on.
+    /// Its digest.
     As(String),
-    /// It cannot be run.
+    /// It cannot run.
     Not(String),
 }
 
-/// What came of cells that were run.
+/// Results of cells that were run.
 #[derive(Default)]
 struct News {
     computed: usize,
@@ -54,7 +54,7 @@ struct Task<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Nothing is known yet but what the store has.
+    /// Knows only the store's results yet.
     pub fn new(store: &'a Store, inputs: &'a Inputs, threads: usize, context: Context<'a>) -> Self {
         Self {
             store,
@@ -67,8 +67,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs what the store does not have. A cell that fails does not stop the others; what is wrong with
-    /// all of them does.
+    /// Runs cells that the store does not have. A cell that fails does not stop the others; a common
+    /// cause does.
     pub fn ensure(&mut self, cells: &[Cell]) -> Result<(), SimError> {
         let (mut tasks, mut jobs) = (Vec::<Task<'_>>::new(), Vec::new());
         let (mut planned, mut first_wrong) = (BTreeSet::new(), None);
@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
         ended
     }
 
-    /// The settings as a run understands them; what it refuses is wrong with the sweep.
+    /// The settings as a run parses them; an invalid one is an error of the sweep.
     fn settings(cell: &Cell) -> Result<RunSpec, SimError> {
         RunSpec::of(cell.settings.given()).map_err(|error| {
             let of = if cell.name.is_empty() { String::new() } else { format!("{}: ", cell.name) };
@@ -165,7 +165,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// What came of a cell, or why nothing did. The trace has the name by which it was asked for.
+    /// The result of a cell, or why there is none. The trace has its name in the request.
     pub fn result(&self, cell: &Cell) -> Result<StoredResult, String> {
         if let Some(why) = self.failure(cell) {
             return Err(why);
@@ -203,7 +203,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How many of these cells have a result.
+    /// The number of these cells with a result.
     pub fn kept(&self, cells: &[Cell]) -> usize {
         let kept = |cell: &&Cell| self.digest(cell).is_some_and(|digest| self.store.has(digest));
         cells.iter().filter(kept).count()
@@ -214,12 +214,12 @@ impl<'a> Session<'a> {
         self.store
     }
 
-    /// How many cells were computed by this command.
+    /// The number of cells computed by this command.
     pub fn computed(&self) -> usize {
         self.news().computed
     }
 
-    /// What a person should know of the cells that were computed, each remark once.
+    /// Caveats of the computed cells, each once.
     pub fn notes(&self) -> Vec<String> {
         self.news().notes.iter().cloned().collect()
     }

@@ -1,15 +1,15 @@
-//! A search for the policy and its parameters that suit an input best.
+//! A search for the best policy and parameters for an input.
 //!
-//! A part of the input is searched, the rest confirms what was found. First every policy runs as it comes; the best
-//! third of them goes on, with parameters and settings that tree-structured Parzen estimators propose (the
-//! algorithm of Optuna; the crate `tpe`), or another [`Sampler`] does. They are asked for `BATCH` candidates at a time and receive the results of all before
-//! they are asked again, so that one seed gives one search on any number of threads.
+//! The search uses a part of the input, and the rest confirms its choice. First every policy runs with its defaults.
+//! The best third of them continues with parameters and settings proposed by tree-structured Parzen estimators (the
+//! algorithm of Optuna; the crate `tpe`), or by another [`Sampler`]. A sampler proposes `BATCH` candidates at a time
+//! and gets all their results before the next batch, so that one seed gives one search on any number of threads.
 //!
-//! Parameters that do nothing for the choice are left at their defaults then.
+//! Parameters without effect on the choice are reset to their defaults.
 //!
-//! What is found on the part that was searched is too good there: of many candidates the luckiest wins. So the
-//! choice and the Pareto front run once more on the rest, with the device as the searched part leaves it, and the
-//! distance between the two is reported.
+//! The choice is too good on the searched part: of many candidates the luckiest wins. So the choice and the
+//! Pareto front run again on the rest, with the device as the searched part leaves it, and the difference is
+//! reported.
 
 mod parts;
 mod sampler;
@@ -51,7 +51,7 @@ const LEAST_KEPT: usize = 4;
 const PATIENCE: usize = 200;
 /// Members of the front that run on the rest too, the best first.
 const CONFIRMED: usize = 8;
-/// What to search for, and where.
+/// The aim and the space of a search.
 #[derive(Debug)]
 pub struct TuneSettings {
     /// The figure that shall be good.
@@ -60,7 +60,7 @@ pub struct TuneSettings {
     pub budget: usize,
     /// The part of the input that is searched.
     pub part: f64,
-    /// What space costs, where over-provisioning is searched: 1 % more flash must be worth this many per cent.
+    /// The price of space, if over-provisioning is searched: 1 % more flash must gain this many per cent.
     pub price: f64,
     /// Leave the policies' parameters and the watermark as they are.
     pub no_parameters: bool,
@@ -74,7 +74,7 @@ pub struct TuneSettings {
 const OVERLOADED: &str = "the device is overloaded with every policy, and response times are those of a growing \
                           queue (‹clock device› shows service times)";
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// The figure that shall be good.
@@ -108,17 +108,17 @@ pub struct Tried {
     /// On the rest, where it ran there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Figures>,
-    /// By how much the aim is worse on the rest than on the part that was searched; negative if it is better.
+    /// How much worse the aim is on the rest than on the searched part; negative if it is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<f64>,
     #[serde(skip)]
     whole: Settings,
-    /// What is minimised.
+    /// The minimised figure.
     #[serde(skip)]
     score: Option<f64>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Serialize)]
 pub struct Tuned {
     /// The key of the figure that shall be good.
@@ -131,11 +131,11 @@ pub struct Tuned {
     pub simulations: usize,
     /// Of these, candidates that could not run.
     pub failures: usize,
-    /// What to choose.
+    /// The choice.
     pub best: Tried,
-    /// The best policy as it comes, on the device of the choice: what this is to be measured by.
+    /// The best policy with its defaults, on the device of the choice: the baseline.
     pub untuned: Tried,
-    /// What nothing else beats in write amplification, RAM and latency at once; the least write amplification first.
+    /// The Pareto front of write amplification, RAM and latency; the least write amplification first.
     pub front: Vec<Tried>,
     /// Everything that was tried, in order.
     pub trials: Vec<Tried>,
@@ -158,7 +158,7 @@ impl Tuned {
     }
 }
 
-/// The figure that a search is for: a key of results, or `lifetime`, `latency`, `p99`, `memory`.
+/// The aim of a search: a key of results, or `lifetime`, `latency`, `p99`, `memory`.
 ///
 /// # Errors
 /// What to write instead.
@@ -178,7 +178,7 @@ pub fn aim(text: &str) -> Result<&'static Metric, String> {
     }
 }
 
-/// Searches, and confirms what it found.
+/// Searches, and confirms the choice.
 ///
 /// # Errors
 /// What is wrong with all candidates; a budget or a part that are too small.
@@ -221,7 +221,7 @@ struct Tuner<'a> {
     context: Context<'a>,
 }
 
-/// What was tried so far, in order.
+/// The trials so far, in order.
 #[derive(Default)]
 struct Trials {
     candidates: Vec<Candidate>,
@@ -231,7 +231,7 @@ struct Trials {
 }
 
 impl Trials {
-    /// Tells what came of the trials from one on.
+    /// Reports the results of the trials from `from` on.
     fn tell(&self, sampler: &mut dyn Sampler, from: usize) -> Result<(), SimError> {
         let mut all = self.candidates.iter().zip(&self.tried).skip(from);
         all.try_for_each(|(candidate, tried)| sampler.tell(candidate, tried.score))
@@ -374,7 +374,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Runs settings on a part. What is wrong with one of them does not stop the others.
+    /// Runs settings on a part. An error of one does not stop the others.
     fn simulate(
         &self,
         all: &[Settings],
@@ -427,7 +427,7 @@ impl Tuner<'_> {
         }
     }
 
-    /// The aim, the less the better, and what the space costs.
+    /// The aim, lower is better, with the price of the space.
     fn score(&self, figures: &Figures) -> Option<f64> {
         let aim = figures.aim.filter(|aim| *aim > 0.0)?;
         let aim = if self.settings.aim.look.better == Better::More { aim.recip() } else { aim };
@@ -435,7 +435,7 @@ impl Tuner<'_> {
         Some(aim * space.powf(self.price))
     }
 
-    /// Runs the choice, what it is measured by, and the front on the rest.
+    /// Runs the choice, its baseline and the front on the rest.
     fn confirm(&self, trials: Trials, best: usize, untuned: usize) -> Result<Tuned, SimError> {
         let Trials { tried: mut trials, results, .. } = trials;
         let front = front(&trials);

@@ -15,13 +15,13 @@ pub trait Sampler {
     /// Why it cannot.
     fn begin(&mut self, space: &Space, kept: &[usize], seed: u64) -> Result<(), SimError>;
 
-    /// A candidate, perhaps one that was tried.
+    /// A candidate, which may have been tried before.
     ///
     /// # Errors
     /// Why there is none.
     fn ask(&mut self) -> Result<Candidate, SimError>;
 
-    /// What came of a candidate, asked for or not: less is better; none if it could not run.
+    /// Takes the score of a candidate, proposed or not: less is better; `None` if it could not run.
     ///
     /// # Errors
     /// Why it is unknown.
@@ -74,7 +74,7 @@ impl Estimator {
     }
 
     fn ask(&mut self, random: &mut Xoshiro256PlusPlus) -> usize {
-        // An estimator fails on figures that are no numbers, and is told none.
+        // An estimator fails on NaN, and never gets one.
         let value = self.optimizer.ask(random).unwrap_or(0.0);
         (value as usize).min(self.values - 1)
     }
@@ -87,7 +87,7 @@ impl Estimator {
 
 /// Estimators of all dimensions.
 struct Estimators {
-    /// The policies that went on, and which of them.
+    /// The policies that continue, and the estimator of the choice among them.
     kept: Vec<usize>,
     policy: Estimator,
     common: Vec<Estimator>,

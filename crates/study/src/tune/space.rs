@@ -1,7 +1,7 @@
-//! What a search may choose from: policies with their parameters, and lists of settings.
+//! The space of a search: policies with their parameters, and lists of settings.
 //!
-//! Everything is a list of values, as people would write them. Numbers are tried at quarters, halves, doubles and
-//! fourfolds of their defaults: what a policy gains is in the size of a parameter, not in its digits.
+//! Everything is a list of values as texts. Numbers are tried at a quarter, half, double and four times their
+//! defaults: the magnitude of a parameter matters, not its digits.
 
 use serde::Serialize;
 use thermocline_assembly::{
@@ -21,7 +21,7 @@ use crate::{
     usage,
 };
 
-/// The option that says when a log begins to clean, and what else is tried of it.
+/// The watermark option, and its values in a search.
 const WATERMARK: &str = "high";
 const WATERMARKS: [&str; 3] = ["8", "16", "32"];
 /// Times that are tried where the default is worked out from the input.
@@ -47,7 +47,7 @@ pub struct Dimension {
     pub first: usize,
 }
 
-/// A policy, and what may be chosen of it.
+/// A policy, and its choices.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// As users write it.
@@ -59,9 +59,9 @@ pub struct Choice {
 /// All that may be chosen.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// Settings that are the same for all.
+    /// Settings common to all.
     pub fixed: Vec<Setting>,
-    /// Settings of which lists were given.
+    /// Settings given as lists.
     pub common: Vec<Dimension>,
     /// Policies.
     pub policies: Vec<Choice>,
@@ -79,7 +79,7 @@ pub struct Candidate {
 }
 
 impl Space {
-    /// What these settings leave open.
+    /// The space that these settings leave open.
     ///
     /// # Errors
     /// A list that is not understood, or a policy that there is not.
@@ -138,7 +138,7 @@ impl Space {
         Candidate { policy, common: first(&self.common), parameters }
     }
 
-    /// How many candidates there are, as far as that can be counted.
+    /// The number of candidates, as far as it can be counted.
     #[must_use]
     pub fn size(&self) -> usize {
         let product = |all: &[Dimension]| {
@@ -211,7 +211,7 @@ impl Dimension {
             let number: f64 = default.parse().ok()?;
             (FACTORS.map(|factor| format!("{}", number * factor)).into(), true)
         };
-        // The default is left out, so that it stays what it is on any device.
+        // The default is an absent setting, so that it stays the default of any device.
         let mut values: Vec<Option<String>> = Vec::new();
         for text in texts {
             let value = (text != default).then_some(text);
@@ -227,7 +227,7 @@ impl Dimension {
     }
 }
 
-/// The values of an option as people write lists of them.
+/// The values of an option given as a list.
 fn values_of(given: &Given) -> Result<Vec<String>, SimError> {
     let wrong = |why: String| usage(format!("‹{}›: {why}", given.option));
     let mut values = Vec::new();
