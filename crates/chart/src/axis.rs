@@ -9,7 +9,7 @@ use plotters::coord::{
 
 use crate::show;
 
-/// Ticks below which an axis tells no scale.
+/// The fewest ticks that show a scale.
 const FEWEST: usize = 3;
 
 /// Ticks of a logarithmic axis of few decades.

@@ -22,7 +22,7 @@ pub const COLOURS: [Colour; 12] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub u8, pub u8, pub u8);
 
-/// The grey of the series beyond these: nobody tells more apart.
+/// The grey of further series: more colours cannot be distinguished.
 const REST: u8 = 150;
 
 impl Colour {
@@ -35,7 +35,7 @@ impl Colour {
         }
     }
 
-    /// Whether it is that of a series which is shown and not told from others.
+    /// Whether it is the grey of further series.
     #[must_use]
     pub fn is_rest(self) -> bool {
         (self.0, self.1) == (REST, REST)

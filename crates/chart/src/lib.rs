@@ -1,8 +1,8 @@
-//! Charts: a [`Plot`] says what is in one, [`draw`] makes the SVG of it, [`Table`] has its numbers.
+//! Charts: a [`Plot`] describes one, [`draw`] makes its SVG, [`Table`] has its numbers.
 //!
-//! Papers' figures and reports are drawn by the same code. Nothing here knows what the numbers mean.
-//! A drawing says where its points are, and which cell of the table each is, so that a page can show the
-//! number under the pointer.
+//! The same code draws papers' figures and reports, and knows nothing of the meaning of the numbers. A
+//! drawing has the position and the table cell of each point, so that a page can show the number under
+//! the pointer.
 
 mod axis;
 mod colours;
@@ -21,10 +21,10 @@ pub use table::Table;
 pub struct Chart {
     /// Its name: that of its files.
     pub name: String,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// How to read it, in a sentence or two.
     pub about: String,
-    /// What is in it.
+    /// Its plot.
     pub plot: Plot,
 }

@@ -1,4 +1,4 @@
-//! What is in a chart.
+//! The description of a chart.
 
 use crate::{axis, table::Table};
 
@@ -18,12 +18,12 @@ pub enum Kind {
     Heat,
 }
 
-/// What a chart shows.
+/// The description of a chart.
 #[derive(Clone, Debug)]
 pub struct Plot {
     /// Side by side, on the same axes.
     pub panels: Vec<Panel>,
-    /// How.
+    /// The kind of the chart.
     pub kind: Kind,
     /// The names of 0, 1, 2 … on the x-axis (of [`Kind::Ranks`] on the y-axis); nothing where it has numbers.
     pub categories: Option<Vec<String>>,
@@ -31,9 +31,9 @@ pub struct Plot {
     pub levels: Option<Vec<String>>,
     /// Under the x-axis.
     pub x_title: String,
-    /// Beside the y-axis; of [`Kind::Ranks`] what the categories are.
+    /// The title of the y-axis; for [`Kind::Ranks`] the title of the categories.
     pub y_title: String,
-    /// What the colours of cells mean.
+    /// The meaning of cells' colours.
     pub z_title: String,
     /// Whether the x-axis is logarithmic.
     pub x_log: bool,
@@ -41,10 +41,10 @@ pub struct Plot {
     pub y_log: bool,
     /// Lines across.
     pub guides: Vec<Guide>,
-    /// Whether lines may lie on one another, as those of published numbers do: the first is the widest then, so that
-    /// all show.
+    /// Whether lines may coincide, as those of published numbers do: the first is the widest then, so that all are
+    /// visible.
     pub overlaid: bool,
-    /// Values that the axis or the colours have room for beside the points: those of neighbouring plots.
+    /// Values that the axis or the colours include beside the points: those of neighbouring plots.
     pub within: Option<[f64; 2]>,
     /// Figures of each category that only the table has.
     pub also: Vec<Column>,
@@ -53,7 +53,7 @@ pub struct Plot {
 /// A column of a table: a figure of each category, where it has one.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// What it is, with its unit.
+    /// Its name, with its unit.
     pub name: String,
     /// In the order of the categories.
     pub values: Vec<Option<f64>>,
@@ -64,20 +64,20 @@ pub struct Column {
 pub struct Panel {
     /// Above it.
     pub title: String,
-    /// What it shows.
+    /// Its series.
     pub series: Vec<Series>,
 }
 
 /// One line, or the bars of one colour.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// The number of its colour, where that is not its place among the series.
+    /// The number of its colour, if it is not its index among the series.
     pub colour: Option<usize>,
-    /// What was measured.
+    /// Measured points.
     pub ours: Vec<Point>,
-    /// What was printed.
+    /// Published points.
     pub theirs: Vec<Point>,
 }
 
@@ -86,9 +86,9 @@ pub struct Series {
 pub struct Point {
     /// Where it stands; of [`Kind::Ranks`] the number of the category.
     pub x: f64,
-    /// How much it is.
+    /// The value.
     pub y: f64,
-    /// How far `y` may be off.
+    /// The error of `y`.
     pub half: f64,
     /// The third dimension of a cell.
     pub z: f64,
@@ -103,9 +103,9 @@ pub enum Guide {
     Level(f64, String),
 }
 
-/// How much of the axis stays free beyond the points.
+/// The free share of the axis beyond the points.
 const MARGIN: f64 = 0.06;
-/// Where the least is above this part of the greatest, an axis need not begin at 0.
+/// If the least value is above this part of the greatest, an axis need not begin at 0.
 const FAR_FROM_NOTHING: f64 = 0.6;
 
 impl Point {
@@ -117,7 +117,7 @@ impl Point {
 }
 
 impl Series {
-    /// A series of what was measured.
+    /// A series of measured points.
     #[must_use]
     pub fn new(name: impl Into<String>, ours: Vec<Point>) -> Self {
         Self { name: name.into(), ours, ..Self::default() }

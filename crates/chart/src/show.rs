@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// What stands where there is nothing.
+/// The sign for a missing value.
 pub const NONE: &str = "–";
 
 /// Four digits or so: `0.1234`, `12.34`, `1,234`; whole numbers as they are.
@@ -40,8 +40,8 @@ pub fn numbers(values: &[f64], with: &str, show: impl Fn(f64) -> String) -> Stri
     values.iter().map(|value| show(*value)).collect::<Vec<_>>().join(with)
 }
 
-/// Text that nobody could mistake for anything else: what controls a terminal, a page or the direction of
-/// writing is spelt out.
+/// Text without ambiguity: characters that control a terminal, a page or the direction of writing are
+/// spelt out.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let steers = |c: char| {

@@ -2,7 +2,7 @@
 
 use crate::plot::{Kind, Plot, Point, Series};
 
-/// A table: what a chart shows, as numbers.
+/// A table: the numbers of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The names of the columns, with units.
@@ -167,7 +167,7 @@ impl Table {
 }
 
 impl Plot {
-    /// What stands for an x in a table.
+    /// The name of an x in a table.
     fn x_name(&self, x: f64) -> String {
         let name = self.categories.as_ref().and_then(|names| names.get(x as usize));
         name.cloned().unwrap_or_else(|| exactly(x))
@@ -204,7 +204,7 @@ fn columns(series: &[Series]) -> Vec<f64> {
     all
 }
 
-/// A cell of CSV. What a spreadsheet would take for a formula gets a quote before it.
+/// A cell of CSV. A text that a spreadsheet would take for a formula gets a leading quote.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
     let text = if formula { format!("'{text}") } else { text.to_owned() };

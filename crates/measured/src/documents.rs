@@ -1,8 +1,8 @@
-//! Files taken apart: each printout of a tool is a document with a place and, where anything tells it, a time.
+//! Splits files: each printout of a tool is a document with a place and, if known, a time.
 //!
-//! The time of a printout is what it says itself (`local_time` of smartctl, a `time` or `seconds` beside it), else
-//! what the name of its file says (`smart-1700000000.json`, `2026-11-26T14-05-00.json`), else, in a folder of files
-//! with one printout each, when the file was written.
+//! The time of a printout is its own (`local_time` of smartctl, a `time` or `seconds` beside it), else that in its
+//! file's name (`smart-1700000000.json`, `2026-11-26T14-05-00.json`), else, in a folder of files with one printout
+//! each, the file's modification time.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ use crate::{MeasuredError, Place};
 pub struct Text {
     /// Its name.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
     /// When it was written, in seconds since 1970.
     pub written: Option<f64>,
@@ -40,11 +40,11 @@ pub struct Document {
     pub place: Place,
     /// When it was printed.
     pub time: Option<f64>,
-    /// What it is.
+    /// Its body.
     pub body: Body,
 }
 
-/// What a printout is.
+/// The form of a printout.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// An object of JSON.
@@ -105,7 +105,7 @@ pub fn split(texts: &[Text]) -> Result<Vec<Document>, MeasuredError> {
             }
             Some(_) => vec![document(text, 1, Body::Csv(text.text.clone()))],
         };
-        // What tells the time of a file tells that of one printout.
+        // A file's time is the time of its only printout.
         if let [only] = &mut found[..] {
             let table = matches!(only.body, Body::Csv(_));
             only.time = only.time.or_else(|| if table { None } else { named(&text.name) });
@@ -204,7 +204,7 @@ fn named(name: &str) -> Option<f64> {
 /// `2026-11-26T14:05:00`, with any or no marks between the numbers.
 fn calendar(text: &str) -> Option<f64> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_digit).map(|c| c - b'0').collect();
-    // Other numbers, such as a device's, may stand before it.
+    // Other numbers, such as a device's, may precede it.
     digits.windows(14).find_map(second_of)
 }
 

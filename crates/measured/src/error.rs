@@ -1,4 +1,4 @@
-//! What is wrong with an input.
+//! Errors of inputs.
 
 use std::io;
 
@@ -12,17 +12,17 @@ pub enum MeasuredError {
     Io {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file is not what was expected.
+    /// A file has an unexpected content.
     #[error("{place}: {what}; {remedy}")]
     Input {
         /// Where.
         place: Place,
-        /// What is wrong there.
+        /// The fault.
         what: String,
-        /// What would do.
+        /// The remedy.
         remedy: String,
     },
 }

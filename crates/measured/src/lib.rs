@@ -1,5 +1,5 @@
-//! Counters of real drives, as tools print them, become a [`Measurement`]: bytes that the host wrote and bytes that
-//! the drive programmed, over time.
+//! Turns counters of real drives, as tools print them, into a [`Measurement`]: bytes written by the host and bytes
+//! programmed by the drive, over time.
 //!
 //! ```
 //! use thermocline_measured::{Options, documents, import_texts};
@@ -10,11 +10,11 @@
 //! # Ok::<(), thermocline_measured::MeasuredError>(())
 //! ```
 //!
-//! 1. [`documents`] take files apart: each printout of a tool is a document with its place and its time.
-//! 2. [`formats`] read a document: which counters are in it, in which units ([`Reading`]).
-//! 3. `series` put readings in order, undo wraps, and find resets and counters that stand still.
+//! 1. [`documents`] split files: each printout of a tool is a document with its place and its time.
+//! 2. [`formats`] read a document: its counters and their units ([`Reading`]).
+//! 3. `series` sorts readings, undoes wraps, and finds resets and counters that stand still.
 //!
-//! Nothing here runs a tool, or knows what a counter means for a translation layer.
+//! Nothing here runs a tool or interprets a counter.
 
 pub mod documents;
 mod error;
@@ -30,26 +30,26 @@ pub use measurement::{Measurement, Point};
 pub use reading::{Count, Place, Quantity, Reading};
 pub use series::join;
 
-/// What an import needs to know beside the files.
+/// Options of an import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Seconds between two printouts, where nothing else tells their times.
+    /// Seconds between two printouts, if their times are unknown.
     pub every: Option<f64>,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The measurement.
     pub measurement: Measurement,
-    /// What was found on the way: wraps, resets, counters that stand still, units that were assumed.
+    /// Remarks: wraps, resets, counters that stand still, assumed units.
     pub notes: Vec<String>,
 }
 
 /// Reads files, and folders of files, as one measurement.
 ///
 /// # Errors
-/// What cannot be read or understood, with its place.
+/// An unreadable or unknown input, with its place.
 pub fn import<P: AsRef<Path>>(
     paths: impl IntoIterator<Item = P>,
     options: &Options,
@@ -58,10 +58,10 @@ pub fn import<P: AsRef<Path>>(
     finish(documents::split(&texts)?, options)
 }
 
-/// The same of texts with names.
+/// As [`import`], for texts with names.
 ///
 /// # Errors
-/// What cannot be understood, with its place.
+/// An unknown input, with its place.
 pub fn import_texts<'a>(
     texts: impl IntoIterator<Item = (&'a str, &'a str)>,
     options: &Options,

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MeasuredError, Place, Quantity};
 
-/// A point of a measurement: what was counted since the first one.
+/// A point of a measurement: counts since the first point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
     /// Seconds since the first point.
     pub seconds: f64,
-    /// Bytes that the host wrote, where the drive tells.
+    /// Bytes written by the host, if the drive counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bytes: Option<u64>,
-    /// Bytes that the drive programmed, where it tells.
+    /// Bytes programmed by the drive, if it counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_bytes: Option<u64>,
     /// Share of the drive's life that is used up, in percent, as the drive says; not counted from the first point.
@@ -27,7 +27,7 @@ pub struct Point {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {
-    /// The drive's model, where anything told it.
+    /// The drive's model, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
     /// The counters, with their units and the sources of these.
@@ -70,7 +70,7 @@ impl Measurement {
         Ok(curve)
     }
 
-    /// As CSV. What is known beside the points stands in comments.
+    /// As CSV. Everything beside the points is in comments.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = String::new();

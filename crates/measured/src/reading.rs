@@ -17,7 +17,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is counted.
+/// A counted quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Bytes that the host wrote.
@@ -27,7 +27,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// The column of it.
+    /// Its column.
     #[must_use]
     pub const fn column(self) -> &'static str {
         match self {

@@ -12,7 +12,7 @@ use crate::{
 const WIDTHS: [u32; 3] = [32, 48, 64];
 /// Readings of which the counter of the flash stands still in this share while the host writes are named.
 const STILL: f64 = 0.1;
-/// A counter whose units are a larger part of what was counted is coarse.
+/// A counter is coarse if its unit is a larger part of its total.
 const COARSE: f64 = 0.01;
 
 /// One value of one counter.
@@ -23,10 +23,10 @@ struct Value {
     place: Place,
 }
 
-/// A measurement from what printouts say.
+/// Makes a measurement from readings.
 ///
 /// # Errors
-/// What makes readings no measurement, with the place.
+/// Why the readings are no measurement, with the place.
 pub fn join(
     readings: Vec<Reading>,
     options: &Options,
@@ -79,7 +79,7 @@ fn timed(mut readings: Vec<Reading>, options: &Options) -> Result<Vec<Reading>, 
                 "give the time between two readings by ‹every›, or put the time into the name of each file",
             ));
         };
-        // Printouts of several tools follow one another: what is there already begins the next round.
+        // Printouts of several tools follow one another: a repeated quantity begins the next round.
         let (mut round, mut seen) = (0.0, [false; 3]);
         for reading in &mut readings {
             let has =
@@ -159,7 +159,7 @@ fn series(
         }
         last = Some((count.clone(), reading.place.clone()));
     }
-    // Between resets nobody knows what was counted: the longest stretch is measured.
+    // Counts across a reset are unknown: the longest stretch is measured.
     let all = stretches.len();
     let rise = |stretch: &Vec<Value>| match (stretch.first(), stretch.last()) {
         (Some(first), Some(last)) => last.bytes - first.bytes,
@@ -248,7 +248,7 @@ fn moving(
     Ok(kept)
 }
 
-/// A counter at a time, between two readings in proportion; none outside of them.
+/// A counter at a time, interpolated between two readings; `None` outside of them.
 fn at(values: &[Value], time: f64) -> Option<u128> {
     let after = values.iter().position(|value| value.time >= time)?;
     let next = &values[after];
@@ -260,7 +260,7 @@ fn at(values: &[Value], time: f64) -> Option<u128> {
     Some(before.bytes + ((next.bytes - before.bytes) as f64 * share) as u128)
 }
 
-/// Points where all that is counted at all is known.
+/// Points at which all counted quantities are known.
 fn points(host: &[Value], physical: &[Value], lives: &[(f64, f64)]) -> Vec<Point> {
     // The flash's counter is read, and updated, less often.
     let times: Vec<f64> = match (host.is_empty(), physical.is_empty()) {

@@ -1,5 +1,4 @@
-//! Ten printouts of each tool, modelled on what public documentation and reports show, and what is found in a series
-//! of them.
+//! Ten printouts of each tool, modelled on public documentation and reports, and the findings in series of them.
 
 use std::path::Path;
 
@@ -15,7 +14,7 @@ fn data(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// What each printout of a file says, and what was noted.
+/// The readings of a file's printouts, and the remarks.
 fn readings(name: &str) -> (Vec<Reading>, Vec<String>) {
     let texts = documents::files([data(name)]).expect("it is part of the crate");
     let mut notes = Vec::new();

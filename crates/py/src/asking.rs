@@ -1,4 +1,4 @@
-//! The policies of an agent: they note what can be seen, ask, and count what the answer costs.
+//! The policies of an agent: they make observations, ask, and count the cost of the answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,10 +17,10 @@ use crate::{errors::UsageError, fiber::Asker, past::Past};
 const PAGE: usize = 10;
 /// Values of a block: the share of its valid pages, its age, its erases over the mean, its stream.
 const BLOCK: usize = 4;
-/// Values that say what is asked.
+/// Values that encode the kind of a question.
 const KINDS: usize = 3;
 
-/// What is asked.
+/// The kind of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The stream of a page that the host writes.
@@ -31,7 +31,7 @@ pub enum Asked {
     Victim,
 }
 
-/// What the parts of a reward count for.
+/// The weights of the parts of a reward.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     /// Of copies, in blocks.
@@ -42,18 +42,18 @@ pub struct Weights {
     pub wear: f64,
 }
 
-/// What an agent decides.
+/// The decisions of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Decide {
     /// Streams of pages.
     pub placement: bool,
     /// Blocks.
     pub victim: bool,
-    /// How many streams there are.
+    /// The number of streams.
     pub streams: u8,
-    /// How many blocks are shown at most.
+    /// The most blocks shown.
     pub candidates: u32,
-    /// What its rewards are.
+    /// The weights of its rewards.
     pub weights: Weights,
 }
 
@@ -65,7 +65,7 @@ impl Decide {
     }
 }
 
-/// What an agent sees of a device, and what its answers cost.
+/// An agent's view of a device, and the cost of its answers.
 pub struct Agent {
     decide: Decide,
     pages_per_block: u32,
@@ -111,12 +111,12 @@ impl Agent {
         }
     }
 
-    /// The values that describe what is asked.
+    /// The values that describe the question.
     pub fn observation(&self) -> &[f32] {
         &self.observation
     }
 
-    /// What is asked.
+    /// The kind of the question.
     pub fn asked(&self) -> Asked {
         self.asked
     }
@@ -153,8 +153,8 @@ impl Agent {
         self.see_page(Asked::Survivor, &features, age, valid as f32 / pages.max(1) as f32);
     }
 
-    /// Shows the blocks that no other beats in both valid pages and age: whoever prefers few valid pages and old
-    /// blocks chooses one of them. Those with the fewest valid pages come first. False if there is none.
+    /// Shows the blocks that no other beats in both valid pages and age: any preference for few valid pages and
+    /// old blocks chooses one of them. Those with the fewest valid pages come first. False if there is none.
     fn see_blocks(&mut self, blocks: &BlockView, now: u64) -> bool {
         let pages = blocks.pages();
         self.oldest.clear();
@@ -248,12 +248,12 @@ impl Shared {
         self.agent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at what is asked.
+    /// Reads the question.
     pub fn look(&self, with: impl FnOnce(&Agent)) {
         with(&self.agent());
     }
 
-    /// The answer to what is asked, of a stream and a candidate.
+    /// Makes the answer to the question from a stream and a candidate.
     ///
     /// # Errors
     /// There is no such stream or candidate.
@@ -272,7 +272,7 @@ impl Shared {
         }
     }
 
-    /// What the answers so far have cost since this was asked last.
+    /// The cost of the answers since the last call.
     pub fn reward(&self) -> f64 {
         std::mem::take(&mut self.agent().reward)
     }
@@ -362,7 +362,7 @@ impl BatchPlacement for AgentPolicy {
 
 impl BatchVictim for AgentPolicy {
     fn shape(&mut self, _: u32) -> Result<VictimShape, Failure> {
-        // With a placement of its own, that one is told of host writes.
+        // An own placement receives the host writes instead.
         let watches = !self.decide.placement;
         Ok(VictimShape { watches, answered: true, ..VictimShape::default() })
     }

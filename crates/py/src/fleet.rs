@@ -36,7 +36,7 @@ const ASKED: [&str; 4] = ["trace", "volume", "policy", "seed"];
 /// A policy on a volume: its write amplification with each seed, the pages written, and the erases behind it.
 type Told = (Vec<f64>, u64, u64);
 
-/// What came of a part of a fleet.
+/// The results of a part of a fleet.
 #[derive(Serialize, Deserialize)]
 struct Part {
     /// Settings, then a result or why there is none.

@@ -1,9 +1,9 @@
 //! Devices that ask an agent: runs that stop at each decision of their victim policy or their placement.
 //!
 //! Invariants:
-//! - A device is a run as any other: the same answers give the same result as a policy that decides so.
-//! - All runs read one trace, which was prepared once.
-//! - What an agent sees was known at that moment.
+//! - A device is a run like any other: a policy with the same decisions gives the same result.
+//! - All runs read one trace, prepared once.
+//! - Observations contain nothing from the future.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -32,7 +32,7 @@ const AGENT: &str = "agent";
 
 type Ended = Result<RunResult, SimError>;
 
-/// A run of a device, and what it asks.
+/// A run of a device, and its question.
 struct Slot {
     shared: Shared,
     fiber: Fiber<Ended>,
@@ -48,7 +48,7 @@ pub struct Devices {
     slots: Vec<Option<Slot>>,
 }
 
-/// Observations, rewards, which episodes have ended, what is asked (0 host, 1 survivor, 2 victim), candidates.
+/// Observations, rewards, ended episodes, questions (0 host, 1 survivor, 2 victim), candidates.
 type Stepped<'py> = (
     Bound<'py, PyArray2<f32>>,
     Bound<'py, PyArray1<f64>>,
@@ -154,7 +154,7 @@ impl Devices {
         Ok((observations, rewards, ended, asked, candidates))
     }
 
-    /// Observations, what is asked, and candidates, of all devices; zeros of those that have ended.
+    /// Observations, questions and candidates of all devices; zeros for ended ones.
     #[expect(clippy::type_complexity, reason = "arrays for Python")]
     fn observed<'py>(
         &self,

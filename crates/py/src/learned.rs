@@ -1,7 +1,7 @@
-//! Placements that were learnt: a function of Python gets the features of many pages and gives their streams.
+//! Learned placements: a Python function maps the features of many pages to their streams.
 //!
-//! Invariant: features are those of the lives of a trace, with which such a function is trained, but for the size of
-//! the request, which is 0: a device's placement does not know it.
+//! Invariant: features equal those of a trace's lives, the training data of such a function, except the size of the
+//! request, which is 0, since a placement does not know it.
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{prelude::*, types::PyTuple};
@@ -20,13 +20,13 @@ use crate::{
 
 /// Makes a learned placement for each run.
 pub struct Learned {
-    /// What results call it.
+    /// Its name in results.
     pub name: String,
     /// `predict(features, ages)`: streams of pages, by rows of features and by ages.
     pub predict: Py<PyAny>,
-    /// How many streams there are.
+    /// The number of streams.
     pub streams: u8,
-    /// Pages that are asked about together at most.
+    /// The most pages in one call.
     pub batch: u32,
     /// Whether it is asked about the valid pages of blocks that are cleaned; otherwise they go to the last stream.
     pub survivors: bool,

@@ -1,5 +1,5 @@
-//! What the Python package is made of: settings in words and traces in, JSON out. Its face, with types and
-//! documentation, is `python/thermocline`.
+//! The native module of the Python package: settings in words and traces in, JSON out. The public
+//! interface, with types and documentation, is `python/thermocline`.
 
 #![allow(missing_docs, reason = "create_exception! and pymethods make items without")]
 

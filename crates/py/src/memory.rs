@@ -1,9 +1,9 @@
-//! Traces in memory: NumPy arrays and Arrow tables, read where they lie.
+//! Traces in memory: NumPy arrays and Arrow tables, read without a copy.
 //!
 //! Invariants:
-//! - Arrays are looked at under the GIL, a batch at a time, with their address and bounds of that moment: an array that
-//!   is changed, resized or made shorter, while it is read gives other requests or an error, and never a crash.
-//! - Arrow's buffers are held until the trace is dropped; by Arrow's rules nobody changes them.
+//! - Arrays are read under the GIL, a batch at a time, with their present address and bounds: an array that is changed
+//!   or resized while it is read gives other requests or an error, never a crash.
+//! - Arrow's buffers are held until the trace is dropped; by Arrow's rules they are immutable.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! What a placement has seen the host write: the features of pages that come, and of those that are valid.
+//! The history of host writes of a placement: features of coming and of valid pages.
 
 use rustc_hash::FxHashMap;
 use thermocline_trace::lives::{Features, Histories, Sequence};

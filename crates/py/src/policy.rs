@@ -1,9 +1,10 @@
-//! Policies of the user's own: Python objects, and tables of C functions.
+//! User-defined policies: Python objects, and tables of C functions.
 //!
 //! Invariants:
-//! - What a method is given is its own to keep: arrays are copies, made for the call.
-//! - Whatever a method returns or raises is an answer or a [`Raised`]; after that the policy is not asked again.
-//! - Every run and every bank has an object of its own, made by the factory that Python gives.
+//! - A method may keep its arguments: arrays are copies, made for the call.
+//! - A method's return value or exception becomes an answer or a [`Raised`]; after a [`Raised`] the policy is
+//!   not called again.
+//! - Every run and every bank has its own object, made by the Python factory.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,7 +39,7 @@ use crate::{
     raw::{self, ThreadState},
 };
 
-/// What a method of a policy raised, or what is wrong with what it returned.
+/// A method's exception, or the fault of its return value.
 pub struct Raised {
     /// The policy and the method.
     pub by: String,
@@ -111,7 +112,7 @@ pub struct Cleaning {
     now: u64,
 }
 
-/// What a policy knows of the device: logical pages, blocks, pages in a block, banks, bank, time scale, seed.
+/// The device for a policy: logical pages, blocks, pages in a block, banks, bank, time scale, seed.
 pub type Device = (u32, u32, u32, u32, u32, f64, u64);
 
 pub fn device(context: &Context, bank: u32) -> Device {
@@ -241,7 +242,7 @@ impl Drop for Own {
         let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
         let at = registered.iter().position(|(number, _)| *number == self.0);
         let gone = at.map(|at| registered.swap_remove(at));
-        // What it keeps of Python may come back here when it goes.
+        // Dropping it may run Python code that comes back here.
         drop(registered);
         drop(gone);
     }
@@ -343,7 +344,7 @@ impl Methods {
         Box::new(Raised::new(py, format!("{}.{method}", self.name), error))
     }
 
-    /// Calls a method without the interpreter at hand, and makes something of what it returns.
+    /// Attaches to the interpreter, calls a method, and converts its return value.
     fn call<R>(
         &self,
         method: &str,
@@ -362,7 +363,7 @@ impl Methods {
     }
 }
 
-/// Nobody asks for a method that is not there.
+/// A missing method is never called.
 fn wrong(py: Python<'_>, methods: &Methods, method: &str) -> Failure {
     methods.failure(py, method, PyValueError::new_err("there is no such method"))
 }
@@ -381,7 +382,7 @@ fn array<'py, T: numpy::Element>(py: Python<'py>, values: &[T]) -> Bound<'py, Py
     PyArray1::from_slice(py, values)
 }
 
-/// Copies whole numbers of another width; false if that is not what was returned.
+/// Copies integers of another width; false for other values.
 fn copied<T: numpy::Element + Copy + TryInto<u8>>(
     returned: &Bound<'_, PyAny>,
     into: &mut [u8],
@@ -657,7 +658,7 @@ impl BatchVictim for PyVictim {
                             return Err(PyTypeError::new_err(text));
                         }
                     };
-                    // What is beyond all blocks is found out by the caller.
+                    // The caller checks the range.
                     Ok(block.map(|block| u32::try_from(block).unwrap_or(u32::MAX)))
                 };
                 return self.methods.call(

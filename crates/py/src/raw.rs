@@ -48,8 +48,8 @@ pub fn arrow(capsule: &Bound<'_, PyCapsule>) -> PyResult<(Arc<Schema>, Vec<Recor
     Ok((schema, batches.collect::<PyResult<_>>()?))
 }
 
-/// Keeps the interpreter's state of this thread while a policy of Python lives on it. Without it every call into the
-/// interpreter would make such a state and free it again, for ten times what the call takes.
+/// Keeps the interpreter's state of this thread while it has a Python policy. Without it every call into the
+/// interpreter would create and free such a state, at ten times the cost of the call.
 pub struct ThreadState {
     thread: ThreadId,
     attached: ffi::PyGILState_STATE,
@@ -90,7 +90,7 @@ struct Native {
     table: Table,
     /// Gives the address of a run's state and what keeps that, where it is no function of C.
     state: Option<Py<PyAny>>,
-    /// What keeps the functions.
+    /// Keeps the functions alive.
     kept: Py<PyAny>,
 }
 
@@ -106,7 +106,7 @@ unsafe impl Send for Native {}
 // SAFETY: as above.
 unsafe impl Sync for Native {}
 
-/// What keeps the functions, and what keeps the state.
+/// Keep the functions and the state alive.
 type Kept = (Py<PyAny>, Option<Py<PyAny>>);
 
 impl Native {
@@ -170,7 +170,7 @@ pub fn table(
     name: Option<String>,
     kept: Py<PyAny>,
 ) -> Result<Arc<dyn Maker>, Failure> {
-    // SAFETY: whoever gave the address promised that such a table is there, with a terminated name.
+    // SAFETY: the caller promised that the address is such a table, with a terminated name.
     let (table, own) = unsafe {
         if victim {
             let table = abi::read::<VictimTable>(ptr::with_exposed_provenance(address))?;

@@ -23,7 +23,7 @@ const OPS: [&str; 4] = ["read", "write", "trim", "flush"];
 
 struct Rows;
 
-/// What a batch that does not fit its own columns would be.
+/// The error of a batch that does not fit its own columns.
 pub fn broken(error: ArrowError) -> SimError {
     SimError::Broken(error.to_string())
 }

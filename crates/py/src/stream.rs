@@ -29,14 +29,14 @@ use crate::{InMemory, Words, errors::raised, given, memory::Named, wrong};
 /// Batches that are made ahead.
 const AHEAD: usize = 2;
 
-/// Takes batches; false when nobody reads them any more.
+/// Takes batches until the reader is gone.
 pub struct Batches(SyncSender<Result<RecordBatch, SimError>>);
 
 impl Batches {
     /// Passes on a batch.
     ///
     /// # Errors
-    /// [`SimError::Interrupted`] if nobody reads it.
+    /// [`SimError::Interrupted`] if the reader is gone.
     pub fn send(&self, batch: RecordBatch) -> Result<(), SimError> {
         self.0.send(Ok(batch)).map_err(|_| SimError::Interrupted)
     }
@@ -54,7 +54,7 @@ pub trait Makes: Send + Sync {
     fn make(&self, source: &mut dyn Source, batches: &Batches) -> Result<(), SimError>;
 }
 
-/// What readers had to say, once each.
+/// Remarks of readers, each once.
 #[derive(Clone, Default)]
 struct Remarks(Arc<Mutex<Vec<String>>>);
 
@@ -114,7 +114,7 @@ impl Opened {
     }
 }
 
-/// A stream that is made anew for each reader.
+/// A stream that restarts for each reader.
 #[pyclass(frozen, module = "thermocline._native")]
 pub struct Stream {
     opened: Opened,
@@ -143,7 +143,7 @@ impl Stream {
             first: None,
             error: Arc::clone(&self.error),
         };
-        // What is wrong with a file shows before its first batch.
+        // An error of a file appears before its first batch.
         reader.first = reader.receiver.recv().ok().transpose()?;
         Ok(reader)
     }
@@ -189,7 +189,7 @@ pub fn exported(
     PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
 }
 
-/// Reads what the thread makes.
+/// Reads the thread's batches.
 struct Reader {
     schema: SchemaRef,
     receiver: mpsc::Receiver<Result<RecordBatch, SimError>>,

@@ -1,4 +1,4 @@
-//! Sweeps: the cells of a grid, one of them run, results kept.
+//! Sweeps: the cells of a grid, single runs, stored results.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ pub type Pairs = Vec<(String, Option<String>)>;
 /// Traces that cells of this process have read last.
 static INPUTS: LazyLock<Inputs> = LazyLock::new(|| Inputs::that_stay_of(2));
 
-/// Options and their values, and how many seeds.
+/// Options and their values, and the number of seeds.
 type Axes = (Vec<(String, Vec<String>)>, u64);
 
 /// Of each cell its digest, or why it cannot be run.

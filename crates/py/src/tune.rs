@@ -17,9 +17,9 @@ use crate::{InMemory, Listener, errors::raised, memory::Named, work::done};
 /// An object with `begin(space)`, `ask()` and `tell(policy, common, parameters, score)`.
 struct Proposer {
     object: Py<PyAny>,
-    /// How many values each choice has: of the policies, in common, and of each policy's parameters.
+    /// The number of values of each choice: policies, common settings, and each policy's parameters.
     sizes: (Vec<usize>, Vec<Vec<usize>>),
-    /// What the object raised.
+    /// The object's exception.
     raised: Arc<Mutex<Option<PyErr>>>,
 }
 

@@ -57,7 +57,7 @@ impl Listener for Told {
 }
 
 impl Told {
-    /// Passes on what there is to say: `told("progress", message, done, total, unit)` or `told(kind, text)`.
+    /// Calls the listener: `told("progress", message, done, total, unit)` or `told(kind, text)`.
     fn tell(&self, py: Python<'_>, listener: &Py<PyAny>) -> PyResult<()> {
         let remarks =
             std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -86,7 +86,7 @@ impl Told {
 /// Does `work` without the GIL.
 ///
 /// # Errors
-/// What the work, the listener, a policy or a signal raised.
+/// The exception of the work, the listener, a policy or a signal.
 pub fn done<T: Send>(
     py: Python<'_>,
     traces: &(dyn Traces + Sync),

@@ -1,4 +1,4 @@
-//! What explains the colours of a plot.
+//! The legend of a plot.
 
 use plotters::{
     element::{Circle, PathElement, Rectangle, Text},
@@ -25,12 +25,12 @@ pub enum Legend {
     Elsewhere,
 }
 
-/// A key of a legend: what a colour means.
+/// A key of a legend: the meaning of a colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The series it stands for: one, or all that are not told apart.
+    /// Its series: one, or all further series.
     pub series: Vec<usize>,
     /// Its colour.
     pub colour: Colour,
@@ -70,9 +70,9 @@ pub(super) enum Sign {
     Dot(RGBColor),
     /// As lines without dots are; dashed or not.
     Line(RGBColor, bool),
-    /// What was published.
+    /// A published point.
     Hollow,
-    /// No sign: it says what the others are.
+    /// No sign: it explains the others.
     Nothing,
 }
 
@@ -100,7 +100,7 @@ pub(super) fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry>> {
     }
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut left = 0;
-    // What is wider than a drawing would be cut at its edge.
+    // A name wider than the drawing would be cut at its edge.
     let most = (width.saturating_sub(BESIDE) / LETTER).min(2 * NAME);
     for (name, sign) in entries {
         let entry = (show::short(&name, most), sign);
@@ -115,7 +115,7 @@ pub(super) fn legend(plot: &Plot, width: usize) -> Vec<Vec<Entry>> {
     rows
 }
 
-/// What a key looks like: its series. Dots tell no dashes, so what is dashed has a line, dots or no dots.
+/// The sign of a key, from its series. Dots do not show dashes, so a dashed series has a line.
 fn sign(plot: &Plot, key: &Key) -> Sign {
     let colour = key.colour.into();
     match plot.kind {

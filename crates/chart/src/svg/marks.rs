@@ -1,4 +1,4 @@
-//! What stands between the axes: lines, bars, dots, cells, guides.
+//! The marks between the axes: lines, bars, dots, cells, guides.
 
 use plotters::{
     element::{Circle, PathElement, Rectangle, Text},
@@ -19,7 +19,7 @@ use crate::{
 /// Guides.
 const GUIDE: RGBColor = RGBColor(110, 110, 110);
 
-/// The share by which cells may differ without a meaning.
+/// An insignificant relative difference of cells.
 const LEVEL: f64 = 0.01;
 
 /// Cells, from few to many: one hue, ever darker.
@@ -32,8 +32,8 @@ const HEAT: [RGBColor; 6] = [
     RGBColor(8, 64, 129),
 ];
 
-/// Numbers on those cells: such as can be read there. Pages know the last two by these values, for in the dark their
-/// cells are dark where these are pale.
+/// Legible colours of numbers on those cells. Pages find the last two by value: in dark mode their cells are dark
+/// where these are pale.
 const ON_HEAT: [RGBColor; 6] = [BLACK, BLACK, BLACK, ON_MIDDLE, ON_DEEP, ON_DEEP];
 
 /// On the fourth shade.
@@ -117,7 +117,8 @@ pub(super) fn ranks(plot: &Plot, panel: &Panel, chart: &mut Chart<'_, '_>) -> Re
         let colour = RGBColor::from(series.colour(at));
         let places: Vec<_> = series.ours.iter().map(|point| plot.place(point)).collect();
         if plot.x_log {
-            // Where a dot is tells the value. The thin line leads to it and goes on: a length would say nothing.
+            // The position of a dot is the value. The thin line continues beyond it: a length would have no
+            // meaning.
             let (from, to) = plot.x_range();
             let leads = places
                 .iter()

@@ -36,9 +36,9 @@ const HEIGHT: u32 = 300;
 const RANK: usize = 22;
 const LEGEND: u32 = 22;
 const NARROWEST: usize = 330;
-/// What is not a paper's is drawn wider, for its lines are long.
+/// Charts that are not a paper's are wider, since their lines are long.
 const WIDE: usize = 460;
-/// On a page a drawing grows and shrinks: so wide its letters can be read on a telephone.
+/// A drawing scales on a page; at this width its letters are legible on a telephone.
 const ON_PAGE: usize = 360;
 /// The height of the y-axis' title, and the tick marks.
 const TITLE_ON_EDGE: u32 = 32;
@@ -58,7 +58,7 @@ pub struct Drawing {
     pub hits: Vec<Hit>,
     /// The colour of each series of the first panel.
     pub series: Vec<Colour>,
-    /// What explains them.
+    /// The keys of the legend.
     pub keys: Vec<Key>,
     /// The numbers at which the shades of cells begin, and the shades.
     pub scale: Vec<(f64, Colour)>,
@@ -107,7 +107,7 @@ pub struct Hit {
 /// The plot as SVG.
 ///
 /// # Errors
-/// What the plotting crate says.
+/// The plotting crate's error.
 pub fn draw(plot: &Plot, legend_is: Legend) -> Result<Drawing, String> {
     let mut svg = String::new();
     let narrowest = match plot.kind {
@@ -180,7 +180,7 @@ impl Series {
 }
 
 impl Panel {
-    /// Its series in the order in which they are drawn: what has no colour of its own lies behind.
+    /// Its series in drawing order: grey ones are behind.
     fn behind_first(&self) -> impl Iterator<Item = (usize, &Series)> {
         let of = |rest: bool| {
             self.series.iter().enumerate().filter(move |(at, series)| series.is_rest(*at) == rest)
@@ -396,7 +396,7 @@ mod tests {
             );
             assert_eq!(key.dashed, at >= 6);
         }
-        // Each grey is one series' own, and lies behind all colours.
+        // Each grey is one series' own, and behind all colours.
         let mut greys = drawing.series[12..].to_vec();
         greys.dedup();
         assert_eq!(greys.len(), 17);

@@ -1,4 +1,4 @@
-//! Attributes of SATA drives, as smartctl names them. The names carry the units: smartmontools' database of drives
+//! Attributes of SATA drives, by smartctl's names. The names include the units: smartmontools' database of drives
 //! gives a vendor's attribute a name such as `NAND_Writes_32MiB`.
 
 use serde_json::Value;
@@ -26,7 +26,7 @@ struct Attribute<'a> {
     raw: u128,
 }
 
-/// Reads what is known.
+/// Reads the known counters.
 pub(super) fn read(value: &Value, reading: &mut Reading, notes: &mut Vec<String>) {
     let table = value.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
     let attributes: Vec<_> = table.into_iter().flatten().filter_map(attribute).collect();
@@ -74,7 +74,7 @@ fn attribute(value: &Value) -> Option<Attribute<'_>> {
     })
 }
 
-/// What a name says is counted.
+/// The quantity that a name counts.
 fn quantity(name: &str) -> Option<Quantity> {
     let has = |part: &str| name.contains(part);
     let writes = has("Writ") || has("Prog");
@@ -92,7 +92,7 @@ fn quantity(name: &str) -> Option<Quantity> {
     host.iter().any(|part| name.starts_with(part)).then_some(Quantity::Host)
 }
 
-/// Bytes of an attribute's unit, where its name tells.
+/// Bytes of an attribute's unit, if its name shows it.
 fn unit(attribute: &Attribute<'_>, all: &[Attribute<'_>]) -> Option<u64> {
     let has = |part: &str| attribute.name.contains(part);
     if has("32MiB") {
@@ -137,7 +137,7 @@ fn take(slot: &mut Option<Count>, attribute: &Attribute<'_>, unit: u64, quantity
     }
 }
 
-/// Micron counts pages: 247 of the host, 248 of the translation layer beside it. What a page is follows from 246,
+/// Micron counts pages: 247 of the host, 248 of the translation layer beside it. The page size follows from 246,
 /// sectors of the host.
 fn page_counts(
     all: &[Attribute<'_>],

@@ -1,4 +1,4 @@
-//! What tools print: one file a kind, and the table of all.
+//! Formats of tools: one file for each kind, and the table of all.
 
 mod attributes;
 mod csv;
@@ -15,9 +15,9 @@ use crate::{
 /// A kind of printout.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What prints it.
+    /// The tool that prints it.
     pub tool: &'static str,
-    /// Which counters it has, and their units.
+    /// Its counters and their units.
     pub counters: &'static str,
     /// Where the units are stated.
     pub source: &'static str,
@@ -72,10 +72,10 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// What a printout says. Only a table says several things.
+/// Reads a printout. Only a table has several readings.
 ///
 /// # Errors
-/// If nothing in it is known, with what would be.
+/// If it has no known counter, with the known ones.
 pub fn read(document: &Document, notes: &mut Vec<String>) -> Result<Vec<Reading>, MeasuredError> {
     let mut reading = Reading::at(&document.place, document.time);
     match &document.body {

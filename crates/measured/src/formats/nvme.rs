@@ -49,7 +49,7 @@ const KNOWN: &[Known] = &[
 ];
 const LIFE: [&str; 2] = ["percent_used", "percentage_used"];
 
-/// Reads what is known.
+/// Reads the known counters.
 pub(super) fn read(value: &Value, reading: &mut Reading) {
     visit(value, 0, reading);
     pages(value, reading);
@@ -91,7 +91,7 @@ fn add(known: &Known, raw: u128, reading: &mut Reading) {
     }
 }
 
-/// What the project's own server counts: pages.
+/// The project's own server counts pages.
 fn pages(value: &Value, reading: &mut Reading) {
     let counted = value.get("since_mount").unwrap_or(value);
     let number = |key: &str| counted.get(key).or_else(|| value.get(key)).and_then(whole);
