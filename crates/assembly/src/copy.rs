@@ -1,6 +1,6 @@
 //! Copies a store: from a chip that is not in use, and into a new image.
 //!
-//! What always holds: an image appears under its name only when it is complete and durable, and the image
+//! Invariant: an image appears under its name only when it is complete and durable, and the image
 //! that it replaces stays until then.
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! One producer of frames for any number of viewers.
 //!
-//! What always holds:
+//! Invariants:
 //! * the chip is asked only while somebody looks, by one thread, whatever the number of viewers: for a hundredth
 //!   of the time, as long as that leaves a frame a second;
 //! * a frame is in memory once. A viewer who falls behind by more than [`KEPT`] frames gets the whole state in

@@ -1,6 +1,6 @@
 //! A small HTTP server: GET alone, one request a connection, a thread for each.
 //!
-//! What always holds: at most this many requests are answered at a time, each is short and has a few seconds,
+//! Invariant: at most this many requests are answered at a time, each is short and has a few seconds,
 //! and the answer too, unless it is a stream, which has limits of its own. One more takes the place of the oldest
 //! that is no stream: who sends half a request, or takes half an answer, keeps nobody out.
 

@@ -1,6 +1,6 @@
 //! Sequence numbers of programs, and which of them are known to survive a loss of power.
 //!
-//! What always holds, where a layer has a journal:
+//! Invariants, where a layer has a journal:
 //! * every page programmed with a number in `known`, or from `since` up to the watermark, survives as it
 //!   was written, and the numbers of failed programs are in none of them;
 //! * the first pages after a sync and the first page of each block carry the watermark, so that cleaning

@@ -1,6 +1,6 @@
 //! The blocks of the index log, written in a ring.
 //!
-//! What always holds: a block that is not bad is either in use or free, and the last one in use is
+//! Invariant: a block that is not bad is either in use or free, and the last one in use is
 //! programmed up to the next page.
 //!
 //! Each block has a *turn*, one more than the block written before it, and begins with a page that

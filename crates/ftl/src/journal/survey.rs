@@ -1,7 +1,7 @@
 //! The block table of a checkpoint: what the out-of-band areas of each block show, and whether a
 //! block was rewritten since.
 //!
-//! What always holds:
+//! Invariants:
 //! * an entry belongs to a block that was full or unused when it was read, and was not erased
 //!   since;
 //! * all pages of a block have numbers from `least` on;

@@ -1,6 +1,6 @@
 //! Trims that the log has not recorded yet.
 //!
-//! What always holds: every page that was trimmed or dropped since the log last recorded all trims,
+//! Invariant: every page that was trimmed or dropped since the log last recorded all trims,
 //! and that holds no data, is in a run.
 
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
 //! The journal at work: trims, the record that the layer is in use, steps of the checkpoint, syncs.
 //!
-//! What always holds:
+//! Invariants:
 //! * a block is erased only after the log has recorded every trim before it, so an older copy of a
 //!   trimmed page never comes back by the erase;
 //! * while the log ends with the clean record (`says_clean`), nothing changes but one page, which a mount

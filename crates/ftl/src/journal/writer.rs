@@ -1,6 +1,6 @@
 //! Writing pages at the end of the index log, and with them the end of checkpoints.
 //!
-//! What always holds: all pages of the checkpoint `complete` are durable, and the log keeps every
+//! Invariant: all pages of the checkpoint `complete` are durable, and the log keeps every
 //! block from its turn on. A finished checkpoint is complete only when the next block of the log
 //! begins: that proves that all its pages, and all data pages up to then, are on the chip.
 

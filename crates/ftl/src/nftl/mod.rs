@@ -7,7 +7,7 @@
 //! When the replacement is full, or blocks run out, the pair is *folded*: the newest pages go to a
 //! new primary and both old blocks are erased.
 //!
-//! What always holds, after every call:
+//! Invariants, after every call:
 //! * `map[lpn]` is the physical page of the newest data of `lpn`, in one of its virtual block's two
 //!   blocks. A real device finds it by reading out-of-band areas; here it is kept in memory, and
 //!   folds are charged those reads;

@@ -1,6 +1,6 @@
 //! Blocks without data: they are erased, or marked bad if they failed.
 //!
-//! What always holds, on a chip that keeps data:
+//! Invariants, on a chip that keeps data:
 //! * the index log has recorded every trim before a block is erased, and the numbers of its pages, where the
 //!   checkpoint does not account for them;
 //! * before the sources of a fold or a move are erased their copies are durable, and the log has

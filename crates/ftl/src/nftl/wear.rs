@@ -1,6 +1,6 @@
 //! Erase counts for static wear levelling.
 //!
-//! What always holds: every usable block is counted, and the least erased block in use and the most
+//! Invariant: every usable block is counted, and the least erased block in use and the most
 //! erased free one are known.
 
 use alloc::{format, string::String, vec, vec::Vec};

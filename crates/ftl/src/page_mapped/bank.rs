@@ -1,6 +1,6 @@
 //! A bank: collects its own garbage.
 //!
-//! What always holds:
+//! Invariants:
 //! * every block is free, open for one stream, closed, set aside or lent, condemned, or unusable; the
 //!   free list has exactly the free blocks, the open list the open ones;
 //! * a block's valid count is the number of unmarked pages mapped into it, except while its survivors

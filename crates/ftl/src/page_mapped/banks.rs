@@ -1,6 +1,6 @@
 //! All banks, and their capacity.
 //!
-//! What always holds: `most_live` of a bank is the pages of its usable blocks less the reserve and
+//! Invariant: `most_live` of a bank is the pages of its usable blocks less the reserve and
 //! one block for each open one; `capacity` sums the banks without the latter deduction. Garbage in
 //! open blocks cannot be collected: without a spare block for each it would use up the reserve, and
 //! survivors would find no room.

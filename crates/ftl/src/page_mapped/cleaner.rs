@@ -1,7 +1,7 @@
 //! Garbage collection: choose a victim, move its survivors, erase it; one block at a time (CAT
 //! paper, §2), or a batch whose survivors are sorted together (LFS).
 //!
-//! What always holds between two operations: every block left in the batch is withdrawn, holds no
+//! Invariants between two operations: every block left in the batch is withdrawn, holds no
 //! current page, and waits for its erase. Blocks are left only if the system below the chip failed.
 //! A [victim that is cleaned in steps](Partial) holds data and is not in the batch.
 

@@ -1,6 +1,6 @@
 //! Work left by the chip's failures, and whether the layer still takes writes.
 //!
-//! What always holds: a block is listed as condemned exactly while its state in the table of blocks is
+//! Invariant: a block is listed as condemned exactly while its state in the table of blocks is
 //! *condemned*; the lists are empty until something fails; `writable` is 0 exactly while the layer is
 //! read-only.
 //!

@@ -1,6 +1,6 @@
 //! A stream's open block: the next page to program.
 //!
-//! What always holds: the pages before the next one are programmed, or a program of them failed in a
+//! Invariant: the pages before the next one are programmed, or a program of them failed in a
 //! way that may have written them; the others are blank.
 
 use crate::shape::Shape;

@@ -1,6 +1,6 @@
 //! Free blocks that may be opened: a sync has followed their erase.
 //!
-//! What always holds, where there is a journal: a free block is opened only while at least as many free blocks as the
+//! Invariant, where there is a journal: a free block is opened only while at least as many free blocks as the
 //! reserve were synced after their erase. If a loss of power undoes such an erase, all data of the block are durable
 //! elsewhere: it can be erased again without room for survivors.
 

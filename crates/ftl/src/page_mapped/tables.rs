@@ -1,6 +1,6 @@
 //! The tables of pages: the map, its reverse, and the marks of pages inferred to be garbage.
 //!
-//! What always holds:
+//! Invariants:
 //! * the map gives the physical page of a logical page's newest data, with a bit set if it is
 //!   *marked*; the reverse map gives the logical page of that physical page;
 //! * `mapped` pages have an unmarked entry, `marked` pages a marked one.

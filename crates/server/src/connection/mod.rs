@@ -6,7 +6,7 @@
 //! buffer. A write that does not fit the buffer is received in pieces, and a long read is answered in
 //! pieces (see `long`).
 //!
-//! What always holds: a connection uses small buffers of its own, and larger ones only while it has a
+//! Invariant: a connection uses small buffers of its own, and larger ones only while it has a
 //! lease; it waits for the rest of a request, or for a client to read its replies, no longer than
 //! [`Limits::stall`](crate::Limits).
 //!

@@ -5,7 +5,7 @@
 //! of the socket's chip, or the one that it names. Only the answer of [`Command::Copy`] has more: the pages, and a
 //! second line ([`client`]).
 //!
-//! What always holds: an operator who does not read blocks no one else, and the connection ends after a
+//! Invariant: an operator who does not read blocks no one else, and the connection ends after a
 //! minute without progress; there are at most 16 connections.
 
 pub mod client;

@@ -4,7 +4,7 @@
 //! by a checkpoint and the quick mount that reads it. Hosts wait for these two and lose nothing. The
 //! policies' state in memory starts afresh, as after a restart, and so do the layer's counters.
 //!
-//! What always holds: the chip is only lent to the new layer until that is mounted. If the mount fails, the
+//! Invariant: the chip is only lent to the new layer until that is mounted. If the mount fails, the
 //! chip returns to the old layer, which was kept and continues.
 
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@
 //! never for the copy; memory is two bits a page; the file takes at most the data that hosts overwrite
 //! meanwhile. If it cannot be written, the copy fails and hosts continue.
 //!
-//! What always holds: a page neither in the file nor copied yet is unchanged on the device.
+//! Invariant: a page neither in the file nor copied yet is unchanged on the device.
 
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path, sync::Arc};
 
