@@ -75,7 +75,7 @@ impl Counters {
         self.first_programs() + self.copies + self.map_programs
     }
 
-    /// What was done after `earlier`.
+    /// The difference from `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -162,7 +162,7 @@ pub struct TableCounters {
 }
 
 impl TableCounters {
-    /// What was done after `earlier`.
+    /// The difference from `earlier`.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

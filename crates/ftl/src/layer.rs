@@ -17,7 +17,7 @@ use crate::{
 
 /// How far ahead the entry of a page that will be written is asked for, in pages.
 pub const AHEAD: usize = 24;
-/// The same of what depends on that entry.
+/// The distance for state that depends on that entry.
 pub const AHEAD_MORE: usize = 12;
 
 /// The state of a logical page.

@@ -22,7 +22,7 @@ pub enum ServerError {
     Recording {
         /// The trace file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
     /// The certificate or key cannot be used.
@@ -30,7 +30,7 @@ pub enum ServerError {
     Tls {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A device could not be left in order.
@@ -38,7 +38,7 @@ pub enum ServerError {
     Closing {
         /// The export.
         name: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
     /// The system refused a thread or a wait.

@@ -194,7 +194,7 @@ fn short_steps_lend_the_host_nothing_of_the_reserve() {
 #[derive(Clone, Debug)]
 struct Paced {
     setup: Setup,
-    /// What is written in turn: pages from one on, so many of them, in order or not.
+    /// Phases of writes: first page and number of pages as shares, and whether in random order.
     phases: Vec<(f64, f64, bool)>,
     /// Pages trimmed before a phase, in a hundred.
     trims: u32,

@@ -14,8 +14,8 @@
 //!   correct records.
 //! * **Bad blocks** are read from the kernel when the device is opened. The kernel may erase a block to mark it, so
 //!   the block's data must be moved before.
-//! * **Erase counts** are not stored on the chip. They count from the opening. The mounting layer adds the
-//!   counts of its own records by [`Mtd::set_erase_count`].
+//! * **Erase counts** are not stored on the chip. They count from the opening. [`Mtd::set_erase_count`] adds
+//!   earlier counts.
 
 mod abi;
 mod entry;

@@ -101,7 +101,7 @@ impl Kind {
 /// The header of a page of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the page holds.
+    /// The kind of the page.
     pub kind: Kind,
     /// Programs of the layer when it was written: its facts held then.
     pub sequence: u64,
