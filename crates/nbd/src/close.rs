@@ -60,11 +60,3 @@ pub enum Close {
         maximum: u32,
     },
 }
-
-impl Close {
-    /// True if the client requested it and there was no error.
-    #[must_use]
-    pub fn is_orderly(&self) -> bool {
-        matches!(self, Close::Aborted)
-    }
-}

@@ -52,7 +52,6 @@ mod levels;
 mod look;
 mod mount;
 mod pairs;
-mod recover;
 mod release;
 mod roles;
 mod wear;
@@ -60,7 +59,6 @@ mod write;
 
 pub use config::{Choice, Config};
 pub use levels::RESERVE;
-pub use recover::RecoverError;
 
 /// A block-mapped translation layer with primary and replacement blocks.
 pub struct Nftl<C> {

@@ -211,6 +211,15 @@ impl<C: Condition> Nftl<C> {
         }
     }
 
+    /// Wear levelling learns of a block with data.
+    fn is_in_use(&mut self, block: BlockId) {
+        if let Some(wear) = &mut self.wear {
+            let erases = self.chip.erase_count(block);
+            wear.add(block, erases);
+            wear.taken(block, erases);
+        }
+    }
+
     fn take_block(&mut self, &Seen { block, virtual_block: v, is_replacement, .. }: &Seen) {
         self.is_in_use(block);
         self.change(v, |pair| {

@@ -1,5 +1,5 @@
-//! The stream byte of a page's out-of-band area: the block's role and the origin of the page, which
-//! [`recover`](super::recover) reads.
+//! The stream byte of a page's out-of-band area: the block's role and the origin of the page. A
+//! mount reads it (see [`generations`](super::generations)).
 
 /// The block is a primary: pages at their own offsets.
 pub(super) const PRIMARY: u8 = 0;
