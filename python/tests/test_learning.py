@@ -43,7 +43,7 @@ def test_requests_are_those_that_a_run_simulates(tmp_path):
     expected = tc.run(SQLITE, "dac", **settings)
     rows = tc.trace.read(SQLITE)
     table = rows.to_arrow()
-    assert (table.num_rows, rows.columns) == (expected["trace.requests"], ("time", "op", "offset", "length", "volume"))
+    assert (table.num_rows, rows.columns) == (expected["trace.requests"], ("time", "op", "offset", "length", "volume", "hint"))
     frames = [table, rows.to_polars(), rows.to_pandas()]
     assert all(tc.run(frame, "dac", **settings) == expected for frame in frames)
     arrays = rows.to_numpy()

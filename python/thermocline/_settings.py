@@ -231,6 +231,10 @@ class CommonSettings(TypedDict, total=False):
     shift: Union[str, None]
     """Shift addresses by this, such as -63s (sectors of 512 bytes) or +4KiB"""
 
+    hint: Union[str, Sequence[str], None]
+    """Placement hints of the writes: `volume` gives each volume its own, and 0..1GiB=3 those that begin at these
+    addresses. Repeat for several ranges; the last one that fits counts"""
+
     limit: Number
     """Keep only the first N requests"""
 

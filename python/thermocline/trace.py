@@ -178,7 +178,7 @@ def info(trace: TraceLike, **settings: Setting) -> dict[str, Any]:
 
 def read(trace: TraceLike, **settings: Setting) -> Rows:
     """The requests of a trace as Arrow, in batches: ``time`` (nanoseconds), ``op`` (``read``, ``write``, ``trim``,
-    ``flush``), ``offset`` and ``length`` (bytes), ``volume``.
+    ``flush``), ``offset`` and ``length`` (bytes), ``volume``, ``hint``.
 
     They are the requests that a run simulates, with the settings of :func:`info`. A table of them is a trace itself::
 

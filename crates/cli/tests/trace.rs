@@ -39,6 +39,36 @@ fn info_counts_what_is_in_a_trace() {
 }
 
 #[test]
+fn hints_are_kept_and_given_by_rules() {
+    let folder = folder();
+    let hinted: String = csv_trace(1000, 100)
+        .lines()
+        .enumerate()
+        .map(|(i, line)| {
+            format!("{line},{}\n", if i == 0 { "hint".into() } else { (i % 3).to_string() })
+        })
+        .collect();
+    let trace = file(&folder, "t.csv", &hinted);
+    let native = folder.path().join("t.tct").display().to_string();
+    let back = folder.path().join("back.csv").display().to_string();
+    done(&["trace", "convert", &trace, &native]);
+    done(&["trace", "convert", &native, &back]);
+    assert_eq!(std::fs::read_to_string(&back).expect("converted"), hinted);
+    let hints = |args: &[&str]| {
+        let info = json(&[&["trace", "info", &native, "--json"], args].concat());
+        let hints = info["traces"][0]["hints"].as_array().cloned().unwrap_or_default();
+        hints.iter().map(|h| (h["hint"].as_u64(), h["writes"].as_u64())).collect::<Vec<_>>()
+    };
+    let is =
+        |pairs: &[(u64, u64)]| pairs.iter().map(|p| (Some(p.0), Some(p.1))).collect::<Vec<_>>();
+    assert_eq!(hints(&[]), is(&[(0, 333), (1, 334), (2, 333)]));
+    assert_eq!(hints(&["--hint", "volume"]), is(&[(1, 1000)]));
+    assert_eq!(hints(&["--hint", "0..1GiB=4", "--hint", "0..1GiB=0"]), []);
+    assert!(done(&["trace", "info", &native]).contains("placement hints"));
+    fails(2, &["trace", "info", &native, "--hint", "hot"], &["--hint", "0..1GiB=3"]);
+}
+
+#[test]
 fn info_says_how_to_align_a_trace() {
     let shifted: String = csv_trace(1000, 100)
         .lines()

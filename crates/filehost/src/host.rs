@@ -240,7 +240,7 @@ impl Host {
         };
         self.device_idle_at = time_ns.saturating_add(count.saturating_mul(each));
         let (offset, len) = (sectors.start * SECTOR, count * SECTOR);
-        let request = Request { time_ns, offset, len, volume: 0, op };
+        let request = Request { time_ns, offset, len, volume: 0, op, hint: 0 };
         let metadata = sectors.clone().filter(|sector| self.is_metadata(*sector)).count() as u64;
         if metadata > 0 {
             let kept = &self.metadata;

@@ -317,11 +317,14 @@ impl Named {
                 hash.update(name);
             }
             known = source.volumes().len();
-            for Request { time_ns, offset, len, op, volume } in &batch {
+            for Request { time_ns, offset, len, op, volume, hint } in &batch {
                 for part in [*time_ns, *offset, *len, u64::from(*volume)] {
                     hash.update(part.to_le_bytes());
                 }
                 hash.update([*op as u8]);
+                if *hint != 0 {
+                    hash.update(hint.to_le_bytes());
+                }
             }
         }
     }
@@ -391,7 +394,7 @@ impl ArrayRows {
                 Some(times) => *times.get(row).ok_or_else(shorter)?,
             };
             let len = *length.get(row).ok_or_else(shorter)?;
-            Ok(Request { time_ns, offset: *offset, len, volume: 0, op })
+            Ok(Request { time_ns, offset: *offset, len, volume: 0, op, hint: 0 })
         };
         offset.iter().enumerate().map(request).collect()
     }

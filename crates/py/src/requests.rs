@@ -1,9 +1,10 @@
-//! The requests of a trace as Arrow: time, operation, offset, length, volume.
+//! The requests of a trace as Arrow: time, operation, offset, length, volume, hint.
 
 use std::{path::PathBuf, sync::Arc};
 
 use arrow_array::{
-    ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array, UInt32Array, UInt64Array,
+    ArrayRef, DictionaryArray, RecordBatch, StringArray, UInt8Array, UInt16Array, UInt32Array,
+    UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::prelude::*;
@@ -45,6 +46,7 @@ impl Makes for Rows {
             number("offset"),
             number("length"),
             Field::new("volume", words(DataType::UInt32), false),
+            Field::new("hint", DataType::UInt16, false),
         ]))
     }
 
@@ -69,6 +71,7 @@ impl Makes for Rows {
                 numbers(|r| r.offset),
                 numbers(|r| r.len),
                 Arc::new(DictionaryArray::try_new(volumes, names).map_err(broken)?),
+                Arc::new(UInt16Array::from_iter_values(requests.iter().map(|r| r.hint))),
             ];
             batches.send(RecordBatch::try_new(Arc::clone(&schema), columns).map_err(broken)?)?;
         }

@@ -257,5 +257,5 @@ fn failed(path: &Path, reason: &dyn std::fmt::Display) -> ServerError {
 /// A row.
 #[inline]
 pub(crate) const fn row(time_ns: u64, op: Op, offset: u64, len: u64, volume: u32) -> Request {
-    Request { time_ns, offset, len, volume, op }
+    Request { time_ns, offset, len, volume, op, hint: 0 }
 }

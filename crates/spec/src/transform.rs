@@ -1,10 +1,10 @@
 //! Transformations of a trace before it is used.
 
-use thermocline_trace::transform::{OpSet, ShiftBy, Window};
+use thermocline_trace::transform::{HintRule, OpSet, ShiftBy, Window};
 
 use crate::{
     group,
-    values::{NUMBER, OPS, SHIFT, TEXT, TIME, WINDOW},
+    values::{HINT, NUMBER, OPS, SHIFT, TEXT, TIME, WINDOW},
 };
 
 group! {
@@ -21,6 +21,9 @@ group! {
         dedup_window: Option<u64> = one("dedup-window", "TIME", TIME);
         /// Shift addresses by this, such as -63s (sectors of 512 bytes) or +4KiB.
         shift: Option<ShiftBy> = one("shift", "BY", SHIFT).dashed();
+        /// Placement hints of the writes: `volume` gives each volume its own, and 0..1GiB=3 those that begin at
+        /// these addresses. Repeat for several ranges; the last one that fits counts.
+        hint: Vec<HintRule> = one("hint", "volume|FROM..TO=N", HINT);
         /// Keep only the first N requests.
         limit: Option<u64> = one("limit", "N", NUMBER);
         /// The part of it that counts; of doors, not of words.

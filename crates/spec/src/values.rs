@@ -14,7 +14,7 @@ use thermocline_policy::{
 };
 use thermocline_trace::{
     read::{Action, Format, TimeUnit},
-    transform::{OpSet, ShiftBy, Window},
+    transform::{HintRule, OpSet, ShiftBy, Window},
 };
 use thermocline_units::{format_size, parse_share, parse_size, split_list};
 use thermocline_workloads::WorkloadSpec;
@@ -355,6 +355,8 @@ codecs! {
     }, |bytes| format_size(u64::from(*bytes)), Values::Any;
     OPS: OpSet = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
         OpSet::to_string, Values::Any;
+    HINT: HintRule = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
+        HintRule::to_string, Values::Any;
     SHIFT: ShiftBy = |text| text.parse().map_err(|e: thermocline_trace::TraceError| e.to_string()),
         |by| format!("{}B", by.0), Values::Any;
     TRIGGER: Trigger = |text| {

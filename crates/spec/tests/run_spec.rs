@@ -138,6 +138,8 @@ fn what_is_written_is_read_as_the_same_value() {
     again(SECTOR_SIZE, "4k");
     again(OPS, "-trim");
     again(SHIFT, "-63s");
+    again(HINT, "volume");
+    again(HINT, "1.5GiB..2GiB=3");
     again(TRIGGER, "falling");
     again(BANK_ASSIGNMENT, "dynamic");
     again(POLICY, "CAT(tau=1h)");

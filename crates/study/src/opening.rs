@@ -7,7 +7,7 @@ use thermocline_sim::SimError;
 use thermocline_trace::{
     Contents, Request, Source, TraceError,
     read::{self, Guess, ReadOptions},
-    transform::{Dedup, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
+    transform::{Dedup, Hints, KeepOps, Limit, SelectVolumes, Shift, SortWindow},
 };
 
 use crate::{
@@ -144,6 +144,9 @@ fn placed<T>(
 ) -> Result<T, SimError> {
     if let Some(by) = args.shift {
         source = Box::new(Shift::new(source, by));
+    }
+    if !args.hint.is_empty() {
+        source = Box::new(Hints::new(source, args.hint.clone()));
     }
     if let Some(requests) = args.limit {
         source = Box::new(Limit::new(source, requests));

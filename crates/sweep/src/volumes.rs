@@ -16,7 +16,7 @@ use crate::digest::hex;
 /// Bytes of requests in memory before they are written.
 const BUFFERED: usize = 64 << 20;
 /// Bytes of a request in the file.
-const REQUEST: usize = 25;
+const REQUEST: usize = 27;
 /// Requests handled together.
 const BATCH: usize = 4096;
 /// In the order of their numbers.
@@ -146,7 +146,9 @@ impl Pending {
         bytes[8..16].copy_from_slice(&request.offset.to_le_bytes());
         bytes[16..24].copy_from_slice(&request.len.to_le_bytes());
         bytes[24] = request.op as u8;
-        self.hash.update(bytes);
+        bytes[25..].copy_from_slice(&request.hint.to_le_bytes());
+        // Hints came later, and digests stay.
+        self.hash.update(if request.hint == 0 { &bytes[..25] } else { &bytes[..] });
         self.bytes.extend_from_slice(&bytes);
         self.requests += 1;
         self.reads += u64::from(request.op == Op::Read);
@@ -208,7 +210,14 @@ impl<V: Deref<Target = Volumes>> Source for VolumeSource<V> {
 fn request(bytes: &[u8; REQUEST], volume: u32) -> Request {
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
     let op = OPS[usize::from(bytes[24])];
-    Request { time_ns: word(0), offset: word(8), len: word(16), volume, op }
+    Request {
+        time_ns: word(0),
+        offset: word(8),
+        len: word(16),
+        volume,
+        op,
+        hint: u16::from_le_bytes([bytes[25], bytes[26]]),
+    }
 }
 
 fn spool_error(error: &std::io::Error) -> SimError {
@@ -244,6 +253,7 @@ mod tests {
             len: 512,
             volume: (i * i % 7) as u32,
             op: OPS[(i % 4) as usize],
+            hint: 0,
         };
         let all: Vec<_> = (0..10_000).map(request).collect();
         let names = ["a", "b", "c"].map(str::to_owned).to_vec();

@@ -235,7 +235,7 @@ fn native() -> Result<Arc<[u8]>, TraceError> {
         let r = row(n);
         let op = if r.one == 1 { Op::Write } else { Op::Read };
         let (offset, len) = (r.sector * 512, r.sectors * 512);
-        let request = Request { time_ns: r.n * 1000, op, offset, len, volume: 0 };
+        let request = Request { time_ns: r.n * 1000, op, offset, len, volume: 0, hint: 0 };
         writer.write_batch(&[request], &volumes)?;
     }
     writer.finish()?;

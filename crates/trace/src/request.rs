@@ -26,4 +26,10 @@ pub struct Request {
     pub volume: u32,
     /// The operation.
     pub op: Op,
+    /// Placement hint: the handle, stream or temperature class that the host names for the data of
+    /// a write; 0 is none.
+    pub hint: u16,
 }
+
+// A hint lies in what was padding: it makes no trace larger in memory.
+const _: () = assert!(size_of::<Request>() == 32);

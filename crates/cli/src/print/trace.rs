@@ -133,6 +133,9 @@ fn details(info: &Info, output: &Output) -> String {
     if r.volumes.len() > 1 {
         text += &volumes(r, output);
     }
+    if !r.hints.is_empty() {
+        text += &hints(r, output);
+    }
     if let Some(skew) = &info.volume_skew {
         let _ = writeln!(
             text,
@@ -176,6 +179,23 @@ fn volumes(r: &TraceReport, output: &Output) -> String {
     }
     let mut text = format!("{}\n{}", heading("volumes, busiest first"), sheet.finish());
     if let Some(more) = r.volumes.len().checked_sub(VOLUMES_SHOWN).filter(|more| *more > 0) {
+        let _ = writeln!(text, "and {more} more; --json lists them all");
+    }
+    text
+}
+
+/// Hints listed in full.
+const HINTS_SHOWN: usize = 32;
+
+fn hints(r: &TraceReport, output: &Output) -> String {
+    let mut sheet = Sheet::new(&["hint", "writes", "written"], output);
+    sheet.align_right(1..=2);
+    for h in r.hints.iter().take(HINTS_SHOWN) {
+        let name = if h.hint == 0 { "none".to_owned() } else { h.hint.to_string() };
+        sheet.row([name, grouped(h.writes), show_size(h.bytes_written)]);
+    }
+    let mut text = format!("{}\n{}", heading("placement hints"), sheet.finish());
+    if let Some(more) = r.hints.len().checked_sub(HINTS_SHOWN).filter(|more| *more > 0) {
         let _ = writeln!(text, "and {more} more; --json lists them all");
     }
     text

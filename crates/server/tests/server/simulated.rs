@@ -244,7 +244,7 @@ fn requests(pages: u32) -> Vec<Request> {
         let op = [Op::Trim, Op::Read, Op::Read, Op::Write, Op::Write, Op::Write, Op::Write];
         let (first, length) = (below(pages - 4), 1 + below(4));
         let op = op[below(7) as usize];
-        Request { op, time_ns: 0, offset: first * 4096, len: length * 4096, volume: 0 }
+        Request { op, time_ns: 0, offset: first * 4096, len: length * 4096, volume: 0, hint: 0 }
     };
     (0..6000).map(request).collect()
 }

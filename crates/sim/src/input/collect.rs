@@ -16,7 +16,7 @@ use thermocline_trace::{
 use super::{
     BATCH,
     contents::Contents,
-    spool::{Spool, encode_request},
+    spool::{Spool, encode_request, push_hashed},
     trace::{Numbering, TraceMapping, extent},
 };
 use crate::{Progress, SimError};
@@ -152,13 +152,11 @@ impl Collected {
         for (batch, prelude) in batches {
             self.bytes.clear();
             for request in &batch {
-                self.bytes.extend_from_slice(&encode_request(request));
+                push_hashed(&mut self.bytes, request);
             }
             self.hasher.update(&self.bytes);
-            if self.sample.is_some() || self.mapping.absolute {
-                // The hash covers this form only, not the spool's.
-                self.bytes.clear();
-            }
+            // The hash does not cover the spool's form.
+            self.bytes.clear();
             for request in &batch {
                 self.take(request, prelude, path)?;
             }
@@ -200,17 +198,14 @@ impl Collected {
         let Some(sample) = &self.sample else { return self.keep(request) };
         let Some(request) = sample.of(request) else { return Ok(()) };
         self.prelude += u64::from(before < prelude);
-        self.keep(&request)?;
-        if !self.mapping.absolute {
-            self.bytes.extend_from_slice(&encode_request(&request));
-        }
-        Ok(())
+        self.keep(&request)
     }
 
     /// Writes a request to the spool; as an extent if addresses are kept.
     fn keep(&mut self, request: &Request) -> Result<(), SimError> {
         self.requests += 1;
         if !self.mapping.absolute {
+            self.bytes.extend_from_slice(&encode_request(request));
             return Ok(self.footprint.add(request)?);
         }
         if request.op != Op::Flush {

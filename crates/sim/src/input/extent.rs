@@ -13,6 +13,8 @@ pub(crate) struct Extent {
     /// Bytes requested by the host.
     pub bytes: u64,
     pub op: Op,
+    /// The placement hint of a write; 0 is none.
+    pub hint: u16,
     /// The first page is only partly written.
     pub partial_head: bool,
     /// The last page is only partly written, and is not the first.
@@ -21,8 +23,11 @@ pub(crate) struct Extent {
     pub continued: bool,
 }
 
+// A hint lies in what was padding.
+const _: () = assert!(size_of::<Extent>() == 32);
+
 /// The largest byte length that is stored.
-const LONGEST: u64 = (1 << 48) - 1;
+const LONGEST: u64 = (1 << 44) - 1;
 /// Bytes of an extent in a file.
 pub(super) const EXTENT_BYTES: usize = 24;
 
@@ -51,10 +56,13 @@ impl Extent {
         bytes[..8].copy_from_slice(&self.time_ns.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.first.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.pages.to_le_bytes());
-        bytes[16] = self.op as u8;
-        bytes[17] = u8::from(self.partial_head) | u8::from(self.partial_tail) << 1;
-        // Six bytes suffice: no read or write is longer, and for a trim only the pages matter.
-        bytes[18..].copy_from_slice(&self.bytes.min(LONGEST).to_le_bytes()[..6]);
+        // 16 TiB suffice: no read or write is longer, and for a trim only the pages matter.
+        let rest = self.op as u64
+            | u64::from(self.partial_head) << 2
+            | u64::from(self.partial_tail) << 3
+            | u64::from(self.hint) << 4
+            | self.bytes.min(LONGEST) << 20;
+        bytes[16..].copy_from_slice(&rest.to_le_bytes());
         bytes
     }
 
@@ -62,14 +70,16 @@ impl Extent {
         let word = |at: usize| {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
+        let rest = u64::from(word(16)) | u64::from(word(20)) << 32;
         Self {
             time_ns: u64::from(word(0)) | u64::from(word(4)) << 32,
             first: word(8),
             pages: word(12),
-            bytes: u64::from(word(18)) | u64::from(bytes[22]) << 32 | u64::from(bytes[23]) << 40,
-            op: OPS[usize::from(bytes[16])],
-            partial_head: bytes[17] & 1 != 0,
-            partial_tail: bytes[17] & 2 != 0,
+            bytes: rest >> 20,
+            op: OPS[(rest & 3) as usize],
+            hint: (rest >> 4) as u16,
+            partial_head: rest & 4 != 0,
+            partial_tail: rest & 8 != 0,
             continued: false,
         }
     }
@@ -133,6 +143,7 @@ mod tests {
                 pages: u32::MAX,
                 bytes: LONGEST - 7,
                 op,
+                hint: 0xabcd,
                 partial_head: op == Op::Write,
                 partial_tail: op == Op::Read,
                 continued: false,
@@ -150,6 +161,7 @@ mod tests {
             pages: 5,
             bytes: 20480,
             op: Op::Write,
+            hint: 3,
             partial_head: false,
             partial_tail: false,
             continued: false,

@@ -8,7 +8,10 @@ use super::extent::OPS;
 use crate::SimError;
 
 /// Bytes of a request in a file.
-pub(super) const REQUEST_BYTES: usize = 29;
+pub(super) const REQUEST_BYTES: usize = 31;
+
+/// Those of them that are hashed of a request without a hint: hints came later, and digests stay.
+const HASHED: usize = 29;
 
 pub(super) fn encode_request(request: &Request) -> [u8; REQUEST_BYTES] {
     let mut bytes = [0; REQUEST_BYTES];
@@ -17,7 +20,14 @@ pub(super) fn encode_request(request: &Request) -> [u8; REQUEST_BYTES] {
     bytes[16..24].copy_from_slice(&request.len.to_le_bytes());
     bytes[24..28].copy_from_slice(&request.volume.to_le_bytes());
     bytes[28] = request.op as u8;
+    bytes[29..].copy_from_slice(&request.hint.to_le_bytes());
     bytes
+}
+
+/// Appends what a request adds to the digest of its trace.
+pub(super) fn push_hashed(bytes: &mut Vec<u8>, request: &Request) {
+    let count = if request.hint == 0 { HASHED } else { REQUEST_BYTES };
+    bytes.extend_from_slice(&encode_request(request)[..count]);
 }
 
 pub(super) fn decode_request(bytes: &[u8; REQUEST_BYTES]) -> Request {
@@ -28,6 +38,7 @@ pub(super) fn decode_request(bytes: &[u8; REQUEST_BYTES]) -> Request {
         len: word(16),
         volume: u32::from_le_bytes(std::array::from_fn(|i| bytes[24 + i])),
         op: OPS[usize::from(bytes[28])],
+        hint: u16::from_le_bytes([bytes[29], bytes[30]]),
     }
 }
 

@@ -331,6 +331,7 @@ pub(super) fn extent(request: &Request, numbering: &Numbering, mapping: TraceMap
         pages: pages as u32,
         bytes: request.len,
         op: request.op,
+        hint: request.hint,
         partial_head: head,
         partial_tail: tail,
         continued: false,
@@ -419,7 +420,7 @@ mod tests {
         };
         let numbering = Numbering::Absolute;
         let write = |offset, len| {
-            let request = Request { time_ns: 0, offset, len, volume: 0, op: Op::Write };
+            let request = Request { time_ns: 0, offset, len, volume: 0, op: Op::Write, hint: 0 };
             let e = extent(&request, &numbering, mapping);
             (e.first, e.pages, e.partial_head, e.partial_tail)
         };
@@ -428,7 +429,7 @@ mod tests {
         assert_eq!(write(0, 512), (0, 1, true, false));
         assert_eq!(write(4096, 4608), (1, 2, false, true));
         assert_eq!(write(3584, 8192), (0, 3, true, true));
-        let trim = Request { time_ns: 0, offset: 512, len: 8192, volume: 0, op: Op::Trim };
+        let trim = Request { time_ns: 0, offset: 512, len: 8192, volume: 0, op: Op::Trim, hint: 0 };
         let e = extent(&trim, &numbering, mapping);
         assert_eq!((e.first, e.pages), (1, 1));
     }

@@ -29,6 +29,7 @@ fn trace(ops: &[(Op, u64, u64)]) -> PreparedTrace {
         len: pages * 4096,
         volume: 0,
         op,
+        hint: 0,
     };
     let mapping = TraceMapping {
         page_size: 4096,

@@ -19,7 +19,7 @@ impl Source for Given {
 }
 
 fn request(time_ns: u64, op: Op, offset: u64, len: u64) -> Request {
-    Request { time_ns, offset, len, volume: 0, op }
+    Request { time_ns, offset, len, volume: 0, op, hint: 0 }
 }
 
 fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {

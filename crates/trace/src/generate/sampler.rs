@@ -55,6 +55,7 @@ impl Layout {
             len: self.request_bytes,
             volume: 0,
             op: Op::Write,
+            hint: 0,
         }
     }
 

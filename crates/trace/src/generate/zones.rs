@@ -138,7 +138,7 @@ impl ZoneSampler {
 }
 
 fn request(op: Op, offset: u64, len: u64) -> Request {
-    Request { time_ns: 0, offset, len, volume: 0, op }
+    Request { time_ns: 0, offset, len, volume: 0, op, hint: 0 }
 }
 
 #[cfg(test)]

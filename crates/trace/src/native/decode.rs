@@ -1,7 +1,7 @@
 //! Decodes columns into requests.
 
 use super::{
-    encode::{AT_PLACE, Context, SAME_LEN, SAME_VOLUME},
+    encode::{AT_PLACE, Context, OTHER_HINT, SAME_LEN, SAME_VOLUME},
     varint::{take, take_signed},
 };
 use crate::{Op, Request};
@@ -37,11 +37,15 @@ pub(super) fn decode(
             context.volume = u32::try_from(take(&mut volumes)?).ok()?;
         }
         let volume = context.volume;
-        if tag >> 5 != 0 {
+        if tag & OTHER_HINT != 0 {
+            context.hint = u16::try_from(take(&mut volumes)?).ok()?;
+        }
+        let hint = context.hint;
+        if tag >> 6 != 0 {
             return None;
         }
         if op == Op::Flush && tag & (SAME_LEN | AT_PLACE) == SAME_LEN | AT_PLACE {
-            out.push(Request { time_ns, offset: 0, len: 0, volume, op });
+            out.push(Request { time_ns, offset: 0, len: 0, volume, op, hint });
             continue;
         }
         let last_len = &mut context.lens[op as usize];
@@ -64,6 +68,7 @@ pub(super) fn decode(
             len: len.wrapping_mul(byte_unit),
             volume,
             op,
+            hint,
         });
     }
     (times.is_empty() && places.is_empty() && lens.is_empty() && volumes.is_empty()).then_some(())

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 pub(super) const SAME_LEN: u8 = 1 << 2;
 pub(super) const AT_PLACE: u8 = 1 << 3;
 pub(super) const SAME_VOLUME: u8 = 1 << 4;
+pub(super) const OTHER_HINT: u8 = 1 << 5;
 
 /// The state relative to which a request is encoded, in units. The decoder keeps the same state.
 #[derive(Default)]
@@ -14,6 +15,7 @@ pub(super) struct Context {
     pub lens: [u64; 4],
     pub places: FxHashMap<u32, u64>,
     pub volume: u32,
+    pub hint: u16,
 }
 
 impl Context {
@@ -21,6 +23,7 @@ impl Context {
         self.lens = [0; 4];
         self.places.clear();
         self.volume = 0;
+        self.hint = 0;
     }
 }
 
@@ -55,6 +58,11 @@ impl Encoder {
             } else {
                 push(volumes, request.volume.into());
                 context.volume = request.volume;
+            }
+            if request.hint != context.hint {
+                tag |= OTHER_HINT;
+                push(volumes, request.hint.into());
+                context.hint = request.hint;
             }
             if request.op == Op::Flush && request.offset == 0 && request.len == 0 {
                 tags.push(tag | SAME_LEN | AT_PLACE);

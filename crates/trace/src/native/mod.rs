@@ -25,12 +25,13 @@
 //! times    zigzag difference of (time - base_time)/time_unit; base_time is the earliest
 //! places   zigzag (offset - place)/byte_unit              place: where the volume's last request ended
 //! lens     varint len/byte_unit
-//! volumes  varint index
+//! volumes  varint index; behind it, or alone, the varint hint
 //! ```
 //! Tag: bits 0-1 the operation (0 read, 1 write, 2 trim, 3 flush); bit 2 the length is that of the
 //! last request of this operation; bit 3 the offset is the place; bit 4 the volume is the last
-//! one. A column has no entry for what the tag says. Bits 5-7 are 0. At the beginning of a block
-//! places, lengths and volume are 0. A flush with neither offset nor length has both bits 2 and 3
+//! one; bit 5 the hint is not the last one. A column has no entry for what the tag says. Bits 6-7
+//! are 0. At the beginning of a block places, lengths, volume and hint are 0. A trace without hints
+//! is the same as before there were any; readers of that time refuse one with hints. A flush with neither offset nor length has both bits 2 and 3
 //! set, and changes neither place nor length.
 
 mod block;

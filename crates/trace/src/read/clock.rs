@@ -148,8 +148,14 @@ mod tests {
         let mut cx = Context::default();
         let mut out = Vec::new();
         for part in times.chunks(size) {
-            let request =
-                |&time_ns| Request { time_ns, op: Op::Write, offset: 0, len: 512, volume: 0 };
+            let request = |&time_ns| Request {
+                time_ns,
+                op: Op::Write,
+                offset: 0,
+                len: 512,
+                volume: 0,
+                hint: 0,
+            };
             let mut batch: Vec<Request> = part.iter().map(request).collect();
             clock.carry(&mut batch, &mut cx);
             out.extend(batch.iter().map(|request| request.time_ns));

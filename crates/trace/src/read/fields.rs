@@ -89,6 +89,15 @@ impl<'a> Field<'a> {
         atoi_simd::parse_pos::<u64, false>(digits).map_err(|_| self.fault("more than 64 bits hold"))
     }
 
+    /// Parses a placement hint; an empty field is none.
+    pub(crate) fn hint(&self) -> Parsed<u16> {
+        if self.bytes.is_empty() {
+            return Ok(0);
+        }
+        let hint = u16::try_from(self.number()?);
+        hint.map_err(|_| self.fault("not a hint: a number from 0, which is none, to 65535"))
+    }
+
     /// Parses a hexadecimal number, with or without `0x`.
     pub(crate) fn hex(&self) -> Parsed<u64> {
         let digits = match self.bytes {
@@ -244,12 +253,12 @@ pub(crate) fn is_hex(bytes: &[u8]) -> bool {
 #[inline]
 pub(crate) fn request(time_ns: u64, op: Op, offset: u64, len: u64, volume: u32) -> Parsed<Request> {
     if op == Op::Flush {
-        return Ok(Request { time_ns, op, offset: 0, len: 0, volume });
+        return Ok(Request { time_ns, op, offset: 0, len: 0, volume, hint: 0 });
     }
     if offset.checked_add(len).is_none() {
         return Err(Fault::line(format!("{len} bytes at offset {offset} reach past 2^64 bytes")));
     }
-    Ok(Request { time_ns, op, offset, len, volume })
+    Ok(Request { time_ns, op, offset, len, volume, hint: 0 })
 }
 
 /// The name of a column in messages.

@@ -71,6 +71,8 @@ pub(crate) struct Layout {
     pub(crate) size: (usize, Unit),
     /// The first and the last of the columns that together name the volume.
     pub(crate) volume: Option<(usize, usize)>,
+    /// The column with the placement hint.
+    pub(crate) hint: Option<usize>,
     /// The decimal mark, a point or a comma. The other one may then group digits by threes. By
     /// default a point without grouping.
     pub(crate) decimal: Option<u8>,
@@ -83,7 +85,7 @@ impl Layout {
         let op = self.op_column();
         let volume = self.volume.is_some_and(|(first, last)| (first..=last).contains(&at));
         let time = self.time.map(|(time, _)| time);
-        volume || [op, time, Some(self.offset.0), Some(self.size.0)].contains(&Some(at))
+        volume || [op, time, Some(self.offset.0), Some(self.size.0), self.hint].contains(&Some(at))
     }
 
     /// The column with the operation.
@@ -107,7 +109,8 @@ impl Layout {
         let time = self.time.map(|(at, unit)| (at, Step::Time(unit)));
         let offset = Some((self.offset.0, Step::Offset(self.offset.1)));
         let size = Some((self.size.0, Step::Size(self.size.1)));
-        for (at, step) in [volume, op, time, offset, size].into_iter().flatten() {
+        let hint = self.hint.map(|at| (at, Step::Hint));
+        for (at, step) in [volume, op, time, offset, size, hint].into_iter().flatten() {
             let columns = if let Step::Volume(columns) = step { columns } else { 1 };
             for (column, taken) in steps[at..at + columns].iter_mut().enumerate() {
                 if taken.is_some() {
@@ -125,7 +128,8 @@ impl Layout {
         let op = self.op_column().unwrap_or(0);
         let time = self.time.map_or(0, |(at, _)| at);
         let volume = self.volume.map_or(0, |(_, last)| last);
-        1 + op.max(time).max(volume).max(self.offset.0).max(self.size.0)
+        let hint = self.hint.unwrap_or(0);
+        1 + op.max(time).max(volume).max(hint).max(self.offset.0).max(self.size.0)
     }
 }
 
@@ -148,6 +152,7 @@ enum Step {
     Offset(Unit),
     Size(Unit),
     Volume(usize),
+    Hint,
 }
 
 impl Columns {
@@ -198,6 +203,8 @@ impl Columns {
             "size"
         } else if self.layout.volume.is_some_and(|(first, last)| (first..=last).contains(&at)) {
             "volume"
+        } else if self.layout.hint == Some(at) {
+            "hint"
         } else if matches!(self.layout.op, OpRule::Always(_)) {
             "unused"
         } else {
@@ -287,15 +294,16 @@ impl LineFormat for Columns {
         // A flush has no offset, and some kernels print -1 for it.
         let place = bytes(self.field(line, offset_at, "offset"), offset_unit);
         let offset = if op == Op::Flush { place.unwrap_or(0) } else { place? };
+        let hint = self.layout.hint.map_or(Ok(0), |at| self.field(line, at, "hint").hint())?;
         let volume = self.volume(line, cx);
-        request(time, op, offset, len, volume).map(Some)
+        request(time, op, offset, len, volume).map(|request| Some(Request { hint, ..request }))
     }
 
     #[inline]
     fn quick(&mut self, row: &mut Row<'_>, cx: &mut Context, out: &mut Vec<Request>) -> Quick {
         let separator = self.layout.separator;
         let always = if let OpRule::Always(op) = self.layout.op { op } else { Op::Read };
-        let (mut time, mut op, mut offset, mut len) = (0, always, None, None);
+        let (mut time, mut op, mut offset, mut len, mut hint) = (0, always, None, None, None);
         let mut volume = (&b"0"[..], 1);
         for (at, step) in self.steps.iter().enumerate() {
             if at > 0 {
@@ -312,6 +320,7 @@ impl LineFormat for Columns {
                 Step::Op => op = self.quick_op(row)?,
                 Step::Offset(unit) => offset = Some(quick_bytes(row, unit, cx)?),
                 Step::Size(unit) => len = Some(quick_bytes(row, unit, cx)?),
+                Step::Hint => hint = Some(u16::try_from(row.number()?).ok()?),
                 Step::Volume(columns) => {
                     let start = *row;
                     for column in 0..columns {
@@ -330,7 +339,11 @@ impl LineFormat for Columns {
             return None;
         }
         let (key, columns) = volume;
-        row::push(out, time, op, offset?, len?, || self.numbered(key, columns, cx))
+        row::push(out, time, op, offset?, len?, || self.numbered(key, columns, cx))?;
+        if let (Some(hint), Some(request)) = (hint, out.last_mut()) {
+            request.hint = hint;
+        }
+        Some(())
     }
 }
 

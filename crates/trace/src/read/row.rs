@@ -362,7 +362,7 @@ pub(crate) fn push(
     let (offset, len) = if flushes { (0, 0) } else { (offset, len) };
     offset.checked_add(len)?;
     let volume = volume();
-    out.push(Request { time_ns, op, offset, len, volume });
+    out.push(Request { time_ns, op, offset, len, volume, hint: 0 });
     Some(())
 }
 

@@ -6,7 +6,7 @@ mod report;
 mod sizes;
 
 pub use alignment::AlignmentStats;
-pub use report::{TraceReport, VolumeStats};
+pub use report::{HintStats, TraceReport, VolumeStats};
 pub use sizes::SizeStats;
 
 use crate::{Op, Request, Source, TraceError, transform::pages::touched};
@@ -24,6 +24,8 @@ pub struct TraceStats {
     alignment: Alignment,
     times: Option<Times>,
     volumes: Vec<VolumeStats>,
+    /// Writes by their hint.
+    hints: Vec<Tally>,
 }
 
 /// Requests and bytes of one operation.
@@ -57,6 +59,7 @@ impl TraceStats {
             alignment: Alignment::default(),
             times: None,
             volumes: Vec::new(),
+            hints: Vec::new(),
         }
     }
 
@@ -93,6 +96,7 @@ impl TraceStats {
             Op::Read => self.read_sizes.add(request.len),
             Op::Write => {
                 self.write_sizes.add(request.len);
+                self.hint(request);
                 for page in pages {
                     self.heat.write(request.volume, page);
                 }
@@ -113,6 +117,15 @@ impl TraceStats {
         times.previous = now;
     }
 
+    fn hint(&mut self, request: &Request) {
+        let index = usize::from(request.hint);
+        if index >= self.hints.len() {
+            self.hints.resize(index + 1, Tally::default());
+        }
+        self.hints[index].requests += 1;
+        self.hints[index].bytes += request.len;
+    }
+
     fn volume(&mut self, request: &Request) {
         let index = request.volume as usize;
         if index >= self.volumes.len() {
@@ -127,6 +140,17 @@ impl TraceStats {
             Op::Trim | Op::Flush => return,
         }
         volume.end_bytes = volume.end_bytes.max(request.offset.saturating_add(request.len));
+    }
+
+    /// The writes of each hint; none if no write has one.
+    fn hints(&self) -> Vec<HintStats> {
+        let all = self.hints.iter().enumerate().filter(|(_, tally)| tally.requests > 0);
+        let all = all.map(|(hint, tally)| HintStats {
+            hint: hint as u16,
+            writes: tally.requests,
+            bytes_written: tally.bytes,
+        });
+        if self.hints.len() > 1 { all.collect() } else { Vec::new() }
     }
 
     /// The figures so far. `volumes` are the names from [`Source::volumes`].
@@ -163,6 +187,7 @@ impl TraceStats {
             read_sizes: self.read_sizes.stats(reads.bytes),
             write_sizes: self.write_sizes.stats(writes.bytes),
             alignment: self.alignment.stats(),
+            hints: self.hints(),
             volumes: self
                 .volumes
                 .iter()

@@ -53,8 +53,23 @@ pub struct TraceReport {
     pub write_sizes: Option<SizeStats>,
     /// How requests are aligned to 4 KiB.
     pub alignment: AlignmentStats,
+    /// The writes of each placement hint, by its number; empty if no write has one.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub hints: Vec<HintStats>,
     /// The volumes, in order of first appearance.
     pub volumes: Vec<VolumeStats>,
+}
+
+/// The writes with one placement hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct HintStats {
+    /// The hint; 0 is none.
+    pub hint: u16,
+    /// Write requests.
+    pub writes: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
 }
 
 /// The figures of one volume.

@@ -8,6 +8,7 @@
 
 mod dedup;
 mod footprint;
+mod hint;
 mod join;
 mod limit;
 mod ops;
@@ -22,6 +23,7 @@ mod sort;
 
 pub use dedup::Dedup;
 pub use footprint::{Access, DenseIndex, Footprint};
+pub use hint::{HintRule, Hints};
 pub use join::JoinVolumes;
 pub use limit::Limit;
 pub use ops::{KeepOps, OpSet};

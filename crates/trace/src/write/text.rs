@@ -9,7 +9,7 @@ use std::{
 /// Collects a batch's lines, so that one call writes them.
 pub(super) struct Text<W> {
     out: W,
-    path: PathBuf,
+    pub path: PathBuf,
     pub line: Vec<u8>,
 }
 

@@ -32,7 +32,7 @@ fn random_requests(seed: u64) -> Vec<Request> {
         // Now and then the whole volume.
         let all = op == Op::Trim && below(20) == 0;
         let (offset, len) = if all { (0, 1 << 50) } else { (offset, len) };
-        Request { time_ns: at * 10, offset, len, volume: below(2) as u32, op }
+        Request { time_ns: at * 10, offset, len, volume: below(2) as u32, op, hint: 0 }
     };
     (0..400_u64).map(one).collect()
 }

@@ -45,6 +45,7 @@ fn sample(requests: u64) -> Vec<Request> {
             len: (1 + next() % 8) * 4096,
             volume: (next() % 3) as u32,
             op: [Op::Read, Op::Write][(next() % 2) as usize],
+            hint: 0,
         })
         .collect()
 }
@@ -63,6 +64,15 @@ fn names_origin_and_requests_survive_the_native_format() {
     assert_eq!(reader.origin_unix_ns(), Some(1_234));
     let per_request = bytes.len() as f64 / requests.len() as f64;
     assert!(per_request < 6.0, "{per_request} bytes a request");
+}
+
+#[test]
+fn hints_that_stay_the_same_take_no_room() {
+    let plain = sample(4_000);
+    let hinted: Vec<_> = plain.iter().map(|request| Request { hint: 7, ..*request }).collect();
+    let bytes = write(std::slice::from_ref(&hinted), &[]);
+    assert_eq!(read(&bytes).expect("what was written").0, hinted);
+    assert!(bytes.len() < write(&[plain], &[]).len() + 64, "{}", bytes.len());
 }
 
 #[test]
@@ -154,9 +164,11 @@ fn wild() -> impl Strategy<Value = u64> {
 }
 
 fn any_request() -> impl Strategy<Value = Request> {
-    (wild(), wild(), wild(), 0..20u32, 0..4usize).prop_map(|(time_ns, offset, len, volume, op)| {
+    let hint = prop_oneof![Just(0u16), 1..4u16, any::<u16>()];
+    let all = (wild(), wild(), wild(), 0..20u32, 0..4usize, hint);
+    all.prop_map(|(time_ns, offset, len, volume, op, hint)| {
         let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
-        Request { time_ns, offset, len, volume, op }
+        Request { time_ns, offset, len, volume, op, hint }
     })
 }
 
@@ -183,7 +195,7 @@ proptest! {
             offset: offset * byte_unit,
             len: len * byte_unit,
             volume: 0,
-            op: [Op::Read, Op::Write, Op::Trim, Op::Flush][op],
+            op: [Op::Read, Op::Write, Op::Trim, Op::Flush][op], hint: 0,
         }).collect();
         let (back, _) = read(&write(std::slice::from_ref(&requests), &[])).expect("what was written");
         prop_assert_eq!(back, requests);

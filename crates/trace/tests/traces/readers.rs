@@ -188,6 +188,7 @@ fn a_header_line_gives_the_columns_and_the_guess_can_be_repeated() {
         offset,
         len,
         volume,
+        hint: 0,
     };
     assert_eq!(
         guessed,
@@ -314,8 +315,14 @@ mod tables {
             ("process", disks.clone()),
         ])
         .expect("opens");
-        let request =
-            |time_ns, op, offset, len, volume| Request { time_ns, op, offset, len, volume };
+        let request = |time_ns, op, offset, len, volume| Request {
+            time_ns,
+            op,
+            offset,
+            len,
+            volume,
+            hint: 0,
+        };
         let expected = [
             request(1, Op::Write, 7, 100, 0),
             request(2, Op::Flush, 0, 0, 1),
@@ -327,6 +334,20 @@ mod tables {
             reader.warnings(),
             ["columns without a meaning for it are passed over: process"]
         );
+        let hinted = |column: &str, hints: ArrayRef| {
+            let three = numbers([1, 2, 3]);
+            let rows = [("offset", three.clone()), ("length", three), (column, hints)];
+            drain(&mut named(&rows).expect("opens"), 10)
+                .0
+                .iter()
+                .map(|r| r.hint)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(hinted("hint", numbers([0, 7, 65535])), [0, 7, 65535]);
+        // Missing values make pandas turn whole numbers into fractions.
+        let floats = arrow_array::Float64Array::from(vec![Some(4.0), None, Some(2.0)]);
+        assert_eq!(hinted("ruh", Arc::new(floats)), [4, 0, 2]);
+        assert_eq!(hinted("stream", disks), [0, 0, 0], "words are no hints");
         // Operations may be missing or be numbers. Other names give their units.
         let codes = numbers([0, 1, 2]);
         let mut reader = named(&[
@@ -358,6 +379,7 @@ mod tables {
             offset: n * 4096,
             len: if n.is_multiple_of(2) { 4096 } else { 512 },
             volume: (n % 2) as u32,
+            hint: 0,
         };
         let folder = tempfile::tempdir().expect("a folder");
         for (name, bytes) in

@@ -60,6 +60,12 @@ fn faults_of_every_kind_are_named() {
         ("blkparse", "what is this\n", "not major,minor"),
         ("wpaexporter", "IO Type;Size (B)\n", "no column \"Init Time (s)\""),
         ("nbdkit", "yesterday 1:2:3 connection=1 Flush id=1 ...\n", "no date"),
+        (
+            "columns:all=write,offset=1,size=2,hint=3",
+            "0,512,1\n0,512,65536\n",
+            "field 3 (hint) is \"65536\", not a hint: a number from 0, which is none, to 65535",
+        ),
+        ("columns:all=write,offset=1,size=2,hint=3", "0,512,hot\n", "not a whole number"),
         ("disksim", "1.5 0 8 8 g\n", "not a hexadecimal number"),
     ] {
         let (_, message) = fault(format, text.as_bytes());

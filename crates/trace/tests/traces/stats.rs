@@ -7,7 +7,7 @@ use thermocline_trace::{
 };
 
 fn request(time_ns: u64, volume: u32, op: Op, offset: u64, len: u64) -> Request {
-    Request { time_ns, offset, len, volume, op }
+    Request { time_ns, offset, len, volume, op, hint: 0 }
 }
 
 fn report(requests: &[Request]) -> TraceReport {

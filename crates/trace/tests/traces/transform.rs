@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use thermocline_trace::{
     Op, Request, Source, TraceError,
     transform::{
-        Access, Dedup, Footprint, JoinVolumes, KeepOps, Limit, OpSet, PageSample, Rebase, Repeat,
-        SelectVolumes, Shift, ShiftBy, SortWindow, Window,
+        Access, Dedup, Footprint, HintRule, Hints, JoinVolumes, KeepOps, Limit, OpSet, PageSample,
+        Rebase, Repeat, SelectVolumes, Shift, ShiftBy, SortWindow, Window,
     },
 };
 
@@ -38,7 +38,7 @@ impl Source for Memory {
 }
 
 fn request(time_ns: u64, volume: u32, op: Op, offset: u64, len: u64) -> Request {
-    Request { time_ns, offset, len, volume, op }
+    Request { time_ns, offset, len, volume, op, hint: 0 }
 }
 
 fn at(times: &[u64]) -> Memory {
@@ -80,6 +80,28 @@ fn shift_moves_addresses_but_not_flushes() {
     let error = message(drain(Shift::new(Memory::new(requests, &[]), ShiftBy(-36352)), 9));
     assert!(error.contains("request 1 at byte 32256 of volume 0"), "{error}");
     assert!(error.contains("shift by +1s instead"), "{error}");
+}
+
+#[test]
+fn rules_give_writes_hints() {
+    let requests = vec![
+        request(0, 1, Op::Write, 0, 512),
+        request(0, 0, Op::Write, 4096, 512),
+        request(0, 0, Op::Read, 4096, 512),
+        Request { hint: 9, ..request(0, 1, Op::Write, 8191, 512) },
+        Request { hint: 9, ..request(0, 1, Op::Write, 8192, 512) },
+    ];
+    let hints = |rules: &[&str]| -> Vec<u16> {
+        let rules = rules.iter().map(|rule| rule.parse().expect(rule)).collect();
+        let all = drain(Hints::new(Memory::new(requests.clone(), &[]), rules), 9).expect("hints");
+        all.iter().map(|request| request.hint).collect()
+    };
+    assert_eq!(hints(&["volume"]), [1, 2, 0, 1, 1], "in the order of their first writes");
+    assert_eq!(hints(&["4KiB..8KiB=5"]), [0, 5, 0, 5, 9], "others keep theirs");
+    assert_eq!(hints(&["volume", "0..8KiB=3", "4096..5KiB=0"]), [3, 0, 0, 3, 1]);
+    for text in ["", "volumes", "1GiB=3", "0..4k", "4k..4k=1", "0..4k=65536", "0..4k=-1"] {
+        assert!(message(text.parse::<HintRule>()).contains("0..1GiB=3"), "{text}");
+    }
 }
 
 #[test]

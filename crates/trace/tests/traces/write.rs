@@ -8,7 +8,8 @@ use thermocline_trace::{
 };
 
 fn sample() -> Vec<Request> {
-    let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };
+    let request =
+        |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op, hint: 0 };
     vec![
         request(5_000, Op::Write, 0, 4096, 512),
         request(6_999, Op::Read, 1, 0, 4096),
@@ -42,6 +43,32 @@ fn csv_rows_carry_time_operation_volume_offset_and_length() {
          8000,flush,hm::0:,0,0\n\
          18446744073709551615,write,2,18446744073709551615,1\n"
     );
+}
+
+#[test]
+fn hints_have_a_column_where_there_are_any() {
+    let request = |hint| Request { hint, ..sample()[0] };
+    let write = |batches: &[&[Request]]| {
+        let mut bytes = Vec::new();
+        let mut writer = OutputFormat::Csv.writer(&mut bytes, Path::new("-"), None)?;
+        batches.iter().try_for_each(|batch| writer.write_batch(batch, &[]))?;
+        writer.finish()?;
+        drop(writer);
+        Ok::<_, TraceError>(String::from_utf8(bytes).expect("text"))
+    };
+    let text = write(&[&[request(0), request(65535)], &[request(3)]]).expect("memory");
+    assert_eq!(
+        text,
+        "time_ns,op,volume,offset,len,hint\n5000,write,0,4096,512,0\n5000,write,0,4096,512,65535\n\
+         5000,write,0,4096,512,3\n"
+    );
+    let mut reader = open_stream(Cursor::new(text), "x.csv", &ReadOptions::default()).expect("csv");
+    let mut back = Vec::new();
+    reader.next_batch(&mut back, 10).expect("rows");
+    assert_eq!(back, [request(0), request(65535), request(3)]);
+    let late = write(&[&[request(0)], &[request(3)]]).expect_err("no column").to_string();
+    assert!(late.contains("native format"), "{late}");
+    assert_eq!(write(&[]).expect("memory"), "time_ns,op,volume,offset,len\n");
 }
 
 #[test]
@@ -116,7 +143,8 @@ fn a_full_disk_is_an_io_error() {
 /// Reads the formats with this crate's own readers, which were written for other tools' files.
 #[test]
 fn every_output_format_reads_back_as_written() {
-    let request = |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op };
+    let request =
+        |time_ns, op, volume, offset, len| Request { time_ns, offset, len, volume, op, hint: 0 };
     let requests: Vec<_> = (0..2000u64)
         .map(|i| match i % 50 {
             7 => request(i * 3000, Op::Flush, (i % 2) as u32, 0, 0),

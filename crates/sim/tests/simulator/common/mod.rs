@@ -61,6 +61,7 @@ pub fn trace(asks: &[Ask], page_size: u32) -> PreparedTrace {
             len: u64::from(ask.pages) * page,
             volume: 0,
             op: ask.op,
+            hint: 0,
         })
         .collect();
     let mapping = TraceMapping {

@@ -25,6 +25,7 @@ const LAYOUT: Layout = Layout {
     offset: (3, Unit::Sector),
     size: (4, Unit::Sector),
     volume: Some((1, 1)),
+    hint: None,
     decimal: None,
 };
 

@@ -16,6 +16,7 @@ const LAYOUT: Layout = Layout {
     offset: (2, Unit::Bytes(1)),
     size: (3, Unit::Bytes(1)),
     volume: Some((0, 0)),
+    hint: None,
     decimal: None,
 };
 

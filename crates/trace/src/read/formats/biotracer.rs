@@ -27,6 +27,7 @@ const LAYOUT: Layout = Layout {
     offset: (0, Unit::Sector),
     size: (1, Unit::Sector),
     volume: None,
+    hint: None,
     decimal: None,
 };
 

@@ -21,6 +21,7 @@ const LAYOUT: Layout = Layout {
     offset: (1, Unit::Sector),
     size: (2, Unit::Sector),
     volume: None,
+    hint: None,
     decimal: None,
 };
 

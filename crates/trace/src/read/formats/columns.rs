@@ -12,6 +12,7 @@
 //! | `offset` | COLUMN`[:bytes\|sectors\|N\|Nk\|Nm][:hex]`, what it counts; `0x1f` is understood without `hex` | `bytes` |
 //! | `size` | the same | `bytes` |
 //! | `volume` | COLUMN, or FIRST`-`LAST for a name in several | one volume |
+//! | `hint` | COLUMN of the placement hint (handle, stream) that a write carries, 0 or empty for none | no hints |
 //! | `decimal` | `comma` or `point`, the decimal mark; the other one may then group digits by threes | a point, and no groups |
 //!
 //! A COLUMN is a number from 1, or a name in the header line (the last line skipped), in any case. A sector
@@ -89,6 +90,7 @@ pub(super) struct Spec {
     offset: (At, Unit),
     size: (At, Unit),
     volume: Option<(At, At)>,
+    hint: Option<At>,
     decimal: Option<u8>,
 }
 
@@ -111,7 +113,7 @@ impl Spec {
     pub(super) fn parse(text: &str) -> Result<Spec, TraceError> {
         let (mut separator, mut skip) = (Separator::Byte(b','), None);
         let (mut time, mut op, mut offset, mut size, mut volume) = (None, None, None, None, None);
-        let mut decimal = None;
+        let (mut hint, mut decimal) = (None, None);
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let (key, value) = part
                 .split_once('=')
@@ -138,6 +140,7 @@ impl Spec {
                 "offset" => offset = Some(parse_place(value)?),
                 "size" => size = Some(parse_place(value)?),
                 "volume" => volume = Some(parse_volume(value)?),
+                "hint" => hint = Some(At::parse(value)?),
                 "decimal" => {
                     decimal = Some(match value {
                         "comma" => b',',
@@ -161,6 +164,7 @@ impl Spec {
             offset: offset.ok_or_else(|| missing("offset"))?,
             size: size.ok_or_else(|| missing("size"))?,
             volume,
+            hint,
             decimal,
         })
     }
@@ -181,7 +185,11 @@ impl Spec {
         let time = self.time.as_ref().map(|(at, _)| at);
         let volume = self.volume.as_ref().map(|(first, _)| first);
         let places = [Some(&self.offset.0), Some(&self.size.0)];
-        places.into_iter().chain([op, time, volume]).flatten().any(|at| matches!(at, At::Name(_)))
+        places
+            .into_iter()
+            .chain([op, time, volume, self.hint.as_ref()])
+            .flatten()
+            .any(|at| matches!(at, At::Name(_)))
     }
 
     /// The layout of the rows, with names looked up in `header`.
@@ -207,6 +215,7 @@ impl Spec {
             offset: (find(&self.offset.0)?, self.offset.1),
             size: (find(&self.size.0)?, self.size.1),
             volume,
+            hint: self.hint.as_ref().map(find).transpose()?,
             decimal: self.decimal,
         })
     }

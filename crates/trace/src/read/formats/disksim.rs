@@ -19,6 +19,7 @@ const DISKSIM_LAYOUT: Layout = Layout {
     offset: (2, Unit::Sector),
     size: (3, Unit::Sector),
     volume: Some((1, 1)),
+    hint: None,
     decimal: None,
 };
 

@@ -29,6 +29,7 @@ const VERSION_1: Layout = Layout {
     offset: (1, Unit::Bytes(1)),
     size: (2, Unit::Bytes(1)),
     volume: None,
+    hint: None,
     decimal: None,
 };
 

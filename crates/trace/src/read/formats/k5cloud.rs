@@ -14,6 +14,7 @@ const LAYOUT: Layout = Layout {
     offset: (3, Unit::Bytes(1)),
     size: (4, Unit::Bytes(1)),
     volume: Some((0, 0)),
+    hint: None,
     decimal: None,
 };
 

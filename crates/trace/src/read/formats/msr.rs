@@ -16,6 +16,7 @@ const LAYOUT: Layout = Layout {
     offset: (4, Unit::Bytes(1)),
     size: (5, Unit::Bytes(1)),
     volume: Some((1, 2)),
+    hint: None,
     decimal: None,
 };
 

@@ -14,6 +14,7 @@ const LAYOUT: Layout = Layout {
     offset: (2, Unit::Sector),
     size: (3, Unit::Sector),
     volume: None,
+    hint: None,
     decimal: None,
 };
 

@@ -17,6 +17,7 @@ const LAYOUT: Layout = Layout {
     offset: (1, Unit::Sector),
     size: (2, Unit::Bytes(1)),
     volume: Some((0, 0)),
+    hint: None,
     decimal: None,
 };
 

@@ -18,6 +18,7 @@ const LAYOUT: Layout = Layout {
     offset: (4, Unit::Bytes(1)),
     size: (5, Unit::Bytes(1)),
     volume: Some((3, 3)),
+    hint: None,
     decimal: None,
 };
 

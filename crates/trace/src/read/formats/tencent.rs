@@ -17,6 +17,7 @@ const LAYOUT: Layout = Layout {
     offset: (1, Unit::Sector),
     size: (2, Unit::Sector),
     volume: Some((4, 4)),
+    hint: None,
     decimal: None,
 };
 

@@ -130,6 +130,18 @@ const VOLUME: &[&str] = &[
     "asu",
 ];
 
+/// Placement hints; only where all values are such numbers.
+const HINT: &[&str] = &[
+    "hint",
+    "placementhint",
+    "writehint",
+    "handle",
+    "placementhandle",
+    "ruh",
+    "stream",
+    "streamid",
+];
+
 /// Units that may follow a name, and their spelling in descriptions.
 const TIME_UNITS: &[(&str, &str)] = &[
     ("ps", "ps"),
@@ -347,7 +359,7 @@ pub(crate) fn table(
     };
     let (time, op) = (find(TIME, TIME_UNITS), find(OP, &[]));
     let (offset, size) = (find(OFFSET, SIZE_UNITS), find(SIZE, SIZE_UNITS));
-    let volume = find(VOLUME, &[]);
+    let (volume, hint) = (find(VOLUME, &[]), find(HINT, &[]));
     let (Some(offset), Some(size)) = (offset, size) else { return Ok(None) };
     let values = |at: usize| -> Vec<&str> {
         rows.iter().filter_map(|row| row.get(at)).map(String::as_str).collect()
@@ -389,16 +401,22 @@ pub(crate) fn table(
     if let Some(at) = volume {
         places.push_str(&format!(",volume={}", reference(names, at)));
     }
+    let is_hint = |value: &&str| value.is_empty() || value.parse::<u16>().is_ok();
+    let hint = hint.filter(|at| values(*at).iter().all(is_hint));
+    if let Some(at) = hint {
+        places.push_str(&format!(",hint={}", reference(names, at)));
+    }
     let quoted = |at: usize| {
         let some: Vec<_> = values(at).into_iter().take(3).collect();
         format!("{:?} ({})", names[at], some.join(", "))
     };
     let unread = [(offset, &from), (size, &length)].into_iter().find(|(_, place)| place.is_unread);
     let same = |a: &usize, b: &usize| names[*a].eq_ignore_ascii_case(&names[*b]);
-    let twice = [time, op, Some(offset), Some(size), volume].into_iter().flatten().find_map(|at| {
-        let other = (0..names.len()).find(|other| *other != at && same(&at, other))?;
-        Some((at, other))
-    });
+    let twice =
+        [time, op, Some(offset), Some(size), volume, hint].into_iter().flatten().find_map(|at| {
+            let other = (0..names.len()).find(|other| *other != at && same(&at, other))?;
+            Some((at, other))
+        });
     // What prevents a description, whatever the unit of times.
     let unclear = |example: &str| {
         let (what, others, unread) = match (&told, unread) {

@@ -34,7 +34,14 @@ fn sample(
 ) -> Sample {
     let requests = rows
         .iter()
-        .map(|&(time_ns, op, offset, len, volume)| Request { time_ns, op, offset, len, volume })
+        .map(|&(time_ns, op, offset, len, volume)| Request {
+            time_ns,
+            op,
+            offset,
+            len,
+            volume,
+            hint: 0,
+        })
         .collect();
     Sample { format, guessed: Some(format), bytes: bytes.into(), requests, volumes }
 }

@@ -40,6 +40,7 @@ struct Batch {
     size: ArrayRef,
     op: Ops,
     volume: Option<Cells>,
+    hint: Option<ArrayRef>,
 }
 
 /// The operations of a batch.
@@ -82,8 +83,12 @@ impl Direct {
             OpRule::Word(at) | OpRule::Chosen(at, _) => self.ops(column(*at)?),
             _ => return None,
         };
+        let hint = match self.layout.hint {
+            None => None,
+            Some(at) => Some(numbers(at)?),
+        };
         let (offset, size) = (numbers(self.layout.offset.0)?, numbers(self.layout.size.0)?);
-        Some(Batch { time, offset, size, op, volume })
+        Some(Batch { time, offset, size, op, volume, hint })
     }
 
     /// The operations of a column. Each word is parsed once.
@@ -137,6 +142,7 @@ impl Direct {
             return 0;
         };
         let times = batch.time.as_ref().map(|column| numbers(column, from, most));
+        let hints = batch.hint.as_ref().map(|column| numbers(column, from, most));
         let (offsets, sizes) =
             (numbers(&batch.offset, from, most), numbers(&batch.size, from, most));
         let (mut text, mut read) = (String::new(), 0);
@@ -149,9 +155,13 @@ impl Direct {
                 let offset = offsets.get(row)?.checked_mul(offset_unit)?;
                 let len = sizes.get(row)?.checked_mul(size_unit)?;
                 offset.checked_add(len)?;
-                Some((time_ns, offset, len))
+                let hint = match &hints {
+                    Some(hints) => u16::try_from(*hints.get(row)?).ok()?,
+                    None => 0,
+                };
+                Some((time_ns, offset, len, hint))
             };
-            let Some((time_ns, mut offset, mut len)) = request() else { break };
+            let Some((time_ns, mut offset, mut len, hint)) = request() else { break };
             let op = match &batch.op {
                 Ops::Always(op) => Some(*op),
                 Ops::Words(keys, words) => keys.get(from + row).and_then(|key| *words.get(*key)?),
@@ -173,7 +183,7 @@ impl Direct {
                     cx.volumes.named(Field::new(text.as_bytes(), 0, "").bytes)
                 }
             };
-            out.push(Request { time_ns, op, offset, len, volume });
+            out.push(Request { time_ns, op, offset, len, volume, hint });
             read += 1;
         }
         read

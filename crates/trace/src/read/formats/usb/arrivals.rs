@@ -97,7 +97,7 @@ mod tests {
     use crate::Op;
 
     fn at(time_ns: u64) -> Request {
-        Request { time_ns, op: Op::Read, offset: 0, len: 512, volume: 0 }
+        Request { time_ns, op: Op::Read, offset: 0, len: 512, volume: 0, hint: 0 }
     }
 
     #[test]

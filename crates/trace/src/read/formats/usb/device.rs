@@ -242,7 +242,7 @@ impl Device {
                     cx.volumes.record_size(volume, bytes);
                 }
                 let (serial, given_up) =
-                    shared.arrivals.push(Request { time_ns, op, offset, len, volume });
+                    shared.arrivals.push(Request { time_ns, op, offset, len, volume, hint: 0 });
                 if given_up {
                     cx.drop_row(UNANSWERED);
                 }
