@@ -31,6 +31,25 @@ pub enum Holds {
     Lost,
 }
 
+/// What came of a step of cleaning in idle time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleStep {
+    /// There is nothing to do.
+    Nothing,
+    /// A part of the work on a block; the next step goes on with it.
+    Part,
+    /// The work on a block is done.
+    Done,
+}
+
+impl IdleStep {
+    /// What came of work on a whole block.
+    #[must_use]
+    pub const fn whole(done: bool) -> Self {
+        if done { Self::Done } else { Self::Nothing }
+    }
+}
+
 /// Logical pages, read and written.
 pub trait PageIo {
     /// The number of logical pages; the first is 0.
@@ -166,6 +185,15 @@ pub trait Upkeep {
     fn clean_in_idle_time(&mut self, now: u64) -> Result<bool, FtlError> {
         let _ = now;
         Ok(false)
+    }
+
+    /// Does as little of that as can be done at a time, so that the host can be served in between. Steps up to
+    /// the one that is done do what [`clean_in_idle_time`](Self::clean_in_idle_time) does in one.
+    ///
+    /// # Errors
+    /// [`FtlError`].
+    fn step_in_idle_time(&mut self, now: u64) -> Result<IdleStep, FtlError> {
+        self.clean_in_idle_time(now).map(IdleStep::whole)
     }
 
     /// Lends an erased block that the layer can do without for now, if it has one. Whoever borrows it may program and

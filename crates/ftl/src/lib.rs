@@ -57,8 +57,8 @@ pub use error::{EndOfLife, FtlError};
 pub use in_place::InPlace;
 pub use journal::index;
 pub use layer::{
-    AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Holds, Inspect, Layer, PageIo,
-    PageState, PageWork, Upkeep,
+    AHEAD, AHEAD_MORE, BankState, BlockState, BlockUse, DeadPages, Holds, IdleStep, Inspect, Layer,
+    PageIo, PageState, PageWork, Upkeep,
 };
 pub use nftl::Nftl;
 pub use page_mapped::{Config, Format, Mount, MountError, PageMapped, Recovery};

@@ -86,7 +86,7 @@ fn sync_ahead(device: &Device, stop: &AtomicBool) {
 fn verify(device: &Device, stop: &AtomicBool) {
     while !stop.load(Relaxed) {
         match device.verify_step() {
-            Step::Done => {}
+            Step::Done | Step::Part => {}
             Step::Busy => std::thread::park_timeout(BUSY),
             Step::Nothing | Step::Failed(_) => break,
         }
@@ -97,7 +97,7 @@ fn verify(device: &Device, stop: &AtomicBool) {
 pub(crate) fn scrub(device: &Device, stop: &AtomicBool) -> Result<(), FtlError> {
     while !stop.load(Relaxed) {
         match device.scrub_step() {
-            Step::Done => {}
+            Step::Done | Step::Part => {}
             Step::Nothing => break,
             Step::Busy => std::thread::park_timeout(BUSY),
             Step::Failed(error) => return Err(error),
@@ -131,19 +131,25 @@ fn clean_ahead(device: &Device, stop: &AtomicBool) -> bool {
         std::thread::park_timeout(Duration::from_nanos(begin - now).min(LOOK));
         return true;
     }
-    // One at a time where a request that waits ends it, else all in one go.
-    let (mut left, each) =
-        if leisure.yields { (leisure.steps, 1) } else { (leisure.steps.min(1), leisure.steps) };
+    // In the smallest steps where a request that waits ends it, else all in one go.
+    let mut left = if leisure.yields { leisure.steps } else { leisure.steps.min(1) };
     while left > 0 && device.last_served() == since && !stop.load(Relaxed) {
-        left -= 1;
-        match device.idle_steps(each) {
-            Step::Done => {}
+        let step =
+            if leisure.yields { device.step_ahead() } else { device.clean_ahead(leisure.steps) };
+        match step {
+            Step::Done => left -= 1,
+            Step::Part => {}
             Step::Nothing | Step::Busy => break,
             Step::Failed(error) if is_full(&error) => break,
             Step::Failed(error) => {
                 tracing::error!(export = device.name(), "cleaning in idle time ended: {error}");
                 return false;
             }
+        }
+        // What is asked of an emulated chip ahead of its time a request would wait for.
+        let busy = device.busy_for();
+        if leisure.yields && !busy.is_zero() {
+            std::thread::park_timeout(busy);
         }
     }
     sleep_until_served(device, since);

@@ -36,10 +36,10 @@ pub(super) struct Cleaner {
 }
 
 impl Cleaner {
-    /// For blocks of `pages` pages, and `paced` banks that clean victims in steps.
-    pub(super) fn new(pages: u32, paced: usize) -> Self {
+    /// For blocks of `pages` pages, and `in_steps` banks that may clean victims in steps.
+    pub(super) fn new(pages: u32, in_steps: usize) -> Self {
         Self {
-            partial: (0..paced).map(|_| Partial::none(pages)).collect(),
+            partial: (0..in_steps).map(|_| Partial::none(pages)).collect(),
             survivors: Vec::with_capacity(pages as usize),
             words: Vec::new(),
             sorter: Sorter::new(pages),
@@ -50,6 +50,16 @@ impl Cleaner {
     /// Blocks that are withdrawn and not erased.
     pub(super) fn withdrawn(&self) -> &[BlockId] {
         &self.batch
+    }
+
+    /// Whether victims may be cleaned in steps.
+    pub(super) const fn has_steps(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
+    /// Whether the victim of any bank is partly cleaned.
+    pub(super) fn is_begun(&self) -> bool {
+        self.partial.iter().any(Partial::is_some)
     }
 
     /// The victim of a bank that is cleaned in steps.

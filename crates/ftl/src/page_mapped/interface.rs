@@ -13,8 +13,8 @@ use super::{
     parts::Parts, worded::Worded, write_run::Run,
 };
 use crate::{
-    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, Inspect,
-    Layer, PageIo, PageState, PageWork, Upkeep,
+    BankState, BlockState, BlockUse, Counters, DeadPages, EndOfLife, FtlError, Holds, IdleStep,
+    Inspect, Layer, PageIo, PageState, PageWork, Upkeep,
 };
 
 impl<C: Chip, P: Placement> PageIo for PageMapped<C, P> {
@@ -141,6 +141,15 @@ impl<C: Chip, P: Placement> Upkeep for PageMapped<C, P> {
         let mut done = self.scrub_once(now);
         if done == Ok(false) {
             done = self.clean_ahead(now);
+        }
+        self.set_follow_up();
+        done
+    }
+
+    fn step_in_idle_time(&mut self, now: u64) -> Result<IdleStep, FtlError> {
+        let mut done = self.scrub_once(now).map(IdleStep::whole);
+        if done == Ok(IdleStep::Nothing) {
+            done = self.step_ahead(now);
         }
         self.set_follow_up();
         done

@@ -41,9 +41,12 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
 
     /// The layer of parts that agree.
     pub(super) fn of(mut parts: Parts<C, P>) -> Self {
-        let is_paced = parts.config.pacing != Pacing::Off && !parts.placement.traits().sorts;
-        let paced = if is_paced { parts.banks.len() } else { 0 };
-        let cleaner = Cleaner::new(parts.tables.shape().pages(), paced);
+        // What sorts survivors needs all of a victim at once.
+        let sorts = parts.placement.traits().sorts;
+        let is_paced = parts.config.pacing != Pacing::Off && !sorts;
+        let has_steps = is_paced || parts.config.idle_free > 0 && !sorts;
+        let in_steps = if has_steps { parts.banks.len() } else { 0 };
+        let cleaner = Cleaner::new(parts.tables.shape().pages(), in_steps);
         let takes_least = parts.placement.own_victims().is_none()
             && parts.banks.iter().all(|bank| bank.takes_least_valid());
         let worst = Worst::of(takes_least);
@@ -230,6 +233,9 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if self.is_paced() {
             return self.pace(bank, 1, now);
         }
+        if self.cleaner.is_begun() {
+            self.keep_reserve(bank, now)?;
+        }
         if self.parts.config.trigger == Trigger::Eager {
             self.clean_eagerly(bank, now)?;
         }
@@ -249,6 +255,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// after a clean mount.
     pub(super) fn set_follow_up(&mut self) {
         self.follows_up = self.is_paced
+            || self.cleaner.is_begun()
             || self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())
             || self.parts.journal.as_ref().is_some_and(|journal| journal.says_clean());

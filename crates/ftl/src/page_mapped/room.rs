@@ -4,8 +4,8 @@
 use thermocline_flash::{BlockId, Chip, Lpn};
 use thermocline_policy::{State, placement::Placement, trigger::Trigger};
 
-use super::{core::PageMapped, opening::open_next, parts::Parts};
-use crate::FtlError;
+use super::{cleaner::gave, core::PageMapped, opening::open_next, parts::Parts};
+use crate::{FtlError, IdleStep};
 
 impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// The host is about to write a page and its stream has no room. If the page is marked, cleaning
@@ -173,6 +173,37 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// Cleans a block of the bank that has the fewest free ones among those that have not enough for
     /// idle time; where nothing is worth cleaning in it, of the next.
     pub(super) fn clean_ahead(&mut self, now: u64) -> Result<bool, FtlError> {
+        self.find_ahead(|layer, bank| {
+            layer.cleaner.clean(&mut layer.parts, bank, &mut false, now).map(IdleStep::whole)
+        })
+        .map(|done| done != IdleStep::Nothing)
+    }
+
+    /// The same in steps: one copy, one erase, or the choice of a block. What was begun is ended first.
+    pub(super) fn step_ahead(&mut self, now: u64) -> Result<IdleStep, FtlError> {
+        let enough = self.parts.config.idle_free as usize;
+        let is_begun = |bank: &usize| {
+            let is_wanted = !self.is_paced() || self.parts.banks[*bank].free_blocks() < enough;
+            self.cleaner.partial(*bank).is_some() && is_wanted
+        };
+        if let Some(bank) = (0..self.parts.banks.len()).find(is_begun) {
+            return self.cleaner.go_on(&mut self.parts, bank, now);
+        }
+        self.find_ahead(|layer, bank| {
+            if layer.cleaner.has_steps() && layer.cleaner.withdrawn().is_empty() {
+                layer.cleaner.begin_ahead(&mut layer.parts, bank, now)
+            } else {
+                layer.cleaner.clean(&mut layer.parts, bank, &mut false, now).map(IdleStep::whole)
+            }
+        })
+    }
+
+    /// Does something in the bank that has the fewest free blocks among those that have not enough for idle
+    /// time; where that gives nothing, in the next.
+    fn find_ahead(
+        &mut self,
+        clean: impl Fn(&mut Self, usize) -> Result<IdleStep, FtlError>,
+    ) -> Result<IdleStep, FtlError> {
         let enough = self.parts.config.idle_free as usize;
         let before = self.parts.counters.victims;
         let mut tried = None;
@@ -180,13 +211,32 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             let short = (0..self.parts.banks.len())
                 .map(|bank| (self.parts.banks[bank].free_blocks(), bank));
             let next = short.filter(|next| next.0 < enough && tried < Some(*next)).min();
-            let Some((_, bank)) = next else { return Ok(false) };
-            if self.cleaner.clean(&mut self.parts, bank, &mut false, now)? {
+            let Some((_, bank)) = next else { return Ok(IdleStep::Nothing) };
+            let done = clean(self, bank)?;
+            if done != IdleStep::Nothing {
                 self.parts.counters.idle_victims += self.parts.counters.victims - before;
-                return Ok(true);
+                return Ok(done);
             }
             tried = next;
         }
+    }
+
+    /// A page of the host was written while victims are cleaned in idle time, and in no other. Survivors that
+    /// were moved have what the reserve lent, and the host none of it: a victim that needs the rest is cleaned
+    /// now, as one would be without idle time.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn keep_reserve(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
+        let parts = &mut self.parts;
+        let moved = self.cleaner.partial(bank).map(|partial| u64::from(partial.moved()));
+        let is_short =
+            |moved: u64| parts.banks[bank].free_pages() + moved <= parts.banks.reserve_pages();
+        if moved.is_some_and(is_short) && !parts.failures.is_frozen() {
+            let done = self.cleaner.finish(parts, bank, now);
+            gave(parts, done)?;
+        }
+        self.set_follow_up();
+        Ok(())
     }
 }
 

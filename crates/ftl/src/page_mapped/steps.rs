@@ -15,7 +15,7 @@ use super::{
     survivors::{Source, Streams, Survivors, move_few, move_few_to_one},
     worded::Worded,
 };
-use crate::FtlError;
+use crate::{FtlError, IdleStep};
 
 /// The most pages that one turn raises the level by, where it has fallen behind.
 pub(super) const MOST_RAISED: u64 = 2;
@@ -117,6 +117,43 @@ impl Cleaner {
             return Ok(());
         }
         self.not_stepped(parts, from, moved)
+    }
+
+    /// Chooses a victim that is to be cleaned in steps while the host asks for nothing.
+    pub(super) fn begin_ahead<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<IdleStep, FtlError> {
+        if parts.failures.is_frozen() || !self.begin_steps(parts, bank, now)? {
+            return Ok(IdleStep::Nothing);
+        }
+        Ok(if self.partial(bank).is_some() { IdleStep::Part } else { IdleStep::Done })
+    }
+
+    /// Goes on with the victim of a bank that is cleaned in steps: moves one survivor or, where all are elsewhere,
+    /// erases it.
+    pub(super) fn go_on<C: Chip, P: Placement>(
+        &mut self,
+        parts: &mut Parts<C, P>,
+        bank: usize,
+        now: u64,
+    ) -> Result<IdleStep, FtlError> {
+        if parts.failures.is_frozen() {
+            return Ok(IdleStep::Nothing);
+        }
+        let is_empty = parts.banks[bank].block(self.partial[bank].block()).valid == 0;
+        let done = if is_empty {
+            self.end_steps(parts, bank, now)
+        } else {
+            self.step(parts, bank, 1, now)
+        };
+        Ok(match gave(parts, done)? {
+            false => IdleStep::Nothing,
+            true if self.partial(bank).is_some() => IdleStep::Part,
+            true => IdleStep::Done,
+        })
     }
 
     /// Not all survivors of a step are elsewhere now.

@@ -48,7 +48,8 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             return Ok(0);
         }
         let Parts { placement, banks, config, .. } = &self.parts;
-        let cleans = config.trigger == Trigger::Eager;
+        let cleans = config.trigger == Trigger::Eager
+            || !self.is_paced() && self.cleaner.partial(0).is_some();
         let is_plain = banks.len() == 1 && placement.hot_pages().is_none() && !cleans;
         if is_plain && self.is_paced() {
             return self.write_and_pay(run);
@@ -272,7 +273,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
                 || config.trigger == Trigger::Eager && home.free_blocks() <= banks.reserve();
             let before = self.own_operations();
             self.write_to(bank, stream, lpn, &[], now).map_err(|e| (i, e))?;
-            if may_clean || self.is_paced() && self.own_operations() != before {
+            if may_clean || self.own_operations() != before {
                 return Ok(i + 1);
             }
         }

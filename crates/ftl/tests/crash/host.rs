@@ -130,8 +130,13 @@ impl Use<'_> {
             }
             4..=5 => self.flush()?,
             6 => self.flush_late(lpn)?,
-            7 => {
+            7 if draws.one_in(2) => {
                 self.device.clean_in_idle_time(now)?;
+            }
+            7 => {
+                for _ in 0..draws.below(6) {
+                    self.device.step_in_idle_time(now)?;
+                }
             }
             8 => self.check(lpn),
             9 => {

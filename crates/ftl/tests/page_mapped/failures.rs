@@ -234,6 +234,7 @@ fn a_device_whose_blocks_fail_lives_until_its_spare_blocks_are_used_up() {
                     0 => host.trim(lpn, now).map(|_| ()),
                     1 => host.layer.scrub(now).map(|_| ()),
                     2 => host.layer.clean_in_idle_time(now).map(|_| ()),
+                    3 => host.layer.step_in_idle_time(now).map(|_| ()),
                     _ => host.write(lpn, now),
                 };
                 if let Err(e) = result {

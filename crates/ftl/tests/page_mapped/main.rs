@@ -9,6 +9,7 @@ mod conformance;
 mod failures;
 mod foreign;
 mod golden;
+mod idle_steps;
 mod intervals;
 mod marks;
 mod model;

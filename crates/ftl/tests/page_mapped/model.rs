@@ -126,7 +126,12 @@ fn run(case: &Case) {
                 several.for_each(|lpn| run.revive(lpn, now));
             }
             90..95 => run.read(lpn),
-            95.. => while run.layer.clean_in_idle_time(now).expect("cleaned") {},
+            95..97 => while run.layer.clean_in_idle_time(now).expect("cleaned") {},
+            97.. => {
+                for _ in 0..draws.below(2 * setup.geometry.pages_per_block) {
+                    run.layer.step_in_idle_time(now).expect("cleaned");
+                }
+            }
             _ => run.write(lpn, now).unwrap_or_else(|e| panic!("step {step}: {e}")),
         }
         if step % 16 == 0 {

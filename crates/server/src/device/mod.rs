@@ -24,7 +24,7 @@ use std::{
 
 use parking_lot::Mutex;
 use thermocline_flash::{Lpn, Timing};
-use thermocline_ftl::{FtlError, Layer};
+use thermocline_ftl::{FtlError, IdleStep, Layer};
 use thermocline_media::Medium;
 use thermocline_policy::idle::{Idle, Leisure};
 
@@ -390,13 +390,30 @@ impl Device {
         unmounted.and(synced).map_err(|e| failed(&e))
     }
 
-    /// Up to `steps` steps of cleaning ahead, with the device in hand; gives way to who has it or
-    /// waits for it.
-    pub(crate) fn idle_steps(&self, steps: u64) -> Step {
-        self.step(steps, |state, now| state.layer.upkeep().clean_in_idle_time(now))
+    /// Cleans up to so many blocks ahead, with the device in hand; gives way to who has it or waits for it.
+    pub(crate) fn clean_ahead(&self, blocks: u64) -> Step {
+        self.step(blocks, |state, now| {
+            state.layer.upkeep().clean_in_idle_time(now).map(IdleStep::whole)
+        })
     }
 
-    fn step(&self, steps: u64, one: impl Fn(&mut State, u64) -> Result<bool, FtlError>) -> Step {
+    /// As little of that as can be done at a time.
+    pub(crate) fn step_ahead(&self) -> Step {
+        self.step(1, |state, now| state.layer.upkeep().step_in_idle_time(now))
+    }
+
+    /// How long a chip that keeps a pace works on what it was asked for so far.
+    pub(crate) fn busy_for(&self) -> Duration {
+        self.pace.as_ref().map_or(Duration::ZERO, |pace| {
+            Duration::from_nanos(pace.quiet().saturating_sub(pace.now()))
+        })
+    }
+
+    fn step(
+        &self,
+        steps: u64,
+        one: impl Fn(&mut State, u64) -> Result<IdleStep, FtlError>,
+    ) -> Step {
         if self.is_wanted() {
             return Step::Busy;
         }
@@ -409,20 +426,22 @@ impl Device {
         if let Some(pace) = &self.pace {
             pace.begin();
         }
+        let mut last = Step::Done;
         for _ in 0..steps {
             let done = one(&mut state, now);
-            if !matches!(done, Ok(false)) {
+            if !matches!(done, Ok(IdleStep::Nothing)) {
                 state.now = now;
                 // The rest of a request under way is recorded as one of its own, for it comes later.
                 state.last = None;
             }
-            match done {
-                Ok(true) => {}
-                Ok(false) => return Step::Nothing,
+            last = match done {
+                Ok(IdleStep::Done) => Step::Done,
+                Ok(IdleStep::Part) => Step::Part,
+                Ok(IdleStep::Nothing) => return Step::Nothing,
                 Err(error) => return Step::Failed(error),
-            }
+            };
         }
-        Step::Done
+        last
     }
 
     /// The idle work allowed now, and the start of the idle time (in nanoseconds of the device's
@@ -524,7 +543,7 @@ impl Device {
         if self.read_only {
             return Step::Nothing;
         }
-        self.step(1, |state, now| state.layer.upkeep().scrub(now))
+        self.step(1, |state, now| state.layer.upkeep().scrub(now).map(IdleStep::whole))
     }
 
     /// Reads pages from one on, as many as hosts are made to wait for.
@@ -584,6 +603,8 @@ pub(crate) struct Verified {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Done,
+    /// The next step goes on with it.
+    Part,
     /// Nothing is worth doing.
     Nothing,
     /// Somebody has the device in hand, or waits for it.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use thermocline_flash::Lpn;
-use thermocline_ftl::FtlError;
+use thermocline_ftl::{FtlError, IdleStep};
 
 use super::{Device, Fault, Step};
 
@@ -80,7 +80,7 @@ impl Device {
                 };
             }
             state.page = page;
-            Ok(true)
+            Ok(IdleStep::Done)
         });
         if step == Step::Done && rounds.at.load(Relaxed) % self.pages() < due {
             tracing::info!(

@@ -3,22 +3,28 @@
 use std::time::{Duration, Instant};
 
 use thermocline_flash::Timing;
+use thermocline_media::Medium;
 use thermocline_policy::{Args, idle};
 use thermocline_server::Opening;
 
 use crate::{
     layer::{page_mapped, ram},
     running::{Running, with_metrics},
+    slow::Slow,
 };
 
 const PAGES: u32 = 2048;
 
 fn running(policy: Option<(&str, &str, &str)>) -> Running {
+    running_on(ram(48), policy)
+}
+
+fn running_on(chip: Box<dyn Medium>, policy: Option<(&str, &str, &str)>) -> Running {
     let built = policy.map(|(name, key, value)| {
         let entry = idle::find(name).expect("there is such a policy");
         (entry.build)(&Args(vec![(key.into(), value.into())])).expect("its argument is right")
     });
-    let layer = page_mapped(ram(48), "greedy", PAGES, 12);
+    let layer = page_mapped(chip, "greedy", PAGES, 12);
     let opening = Opening { idle: built, timing: Timing::default(), ..Opening::new(layer) };
     let running = Running::start(vec![opening], with_metrics());
     let mut client = running.connect();
@@ -58,4 +64,32 @@ fn without_an_idle_policy_nothing_is_cleaned_ahead() {
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(free(&running), before);
     assert_eq!(running.metric("thermocline_cleaning_victims_idle_total"), 0.0);
+}
+
+#[test]
+fn a_request_waits_for_a_copy_and_not_for_a_block() {
+    // Half of a victim is garbage at most: 32 copies and more.
+    const HALF: u32 = 16;
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let (chip, known) = Slow::chip(48, Duration::ZERO);
+    let running = running_on(chip, Some(("timer", "after", "300ms")));
+    known.copies.close();
+    let begun = Instant::now();
+    while !known.copies.is_waited_at() {
+        assert!(begun.elapsed() < PATIENCE, "nothing is cleaned ahead");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut client = running.connect();
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(move || client.read(0, &mut [0; 4096]).expect("an answer"));
+        let mut passed = 0;
+        while !asking.is_finished() && passed < HALF {
+            known.copies.let_one_through();
+            passed += 1;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        known.copies.open();
+        assert_eq!(asking.join().expect("no panic"), 0);
+        assert!(passed < HALF, "it waited for {HALF} copies");
+    });
 }

@@ -3,7 +3,7 @@
 use std::{
     io,
     sync::{
-        Arc,
+        Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     time::Duration,
@@ -29,6 +29,50 @@ pub struct Known {
     pub is_full: AtomicBool,
     /// The physical page that cannot be read, plus 1.
     pub unreadable: AtomicU64,
+    pub copies: Gate,
+}
+
+/// Where copies wait, while it is closed, until each is let through.
+#[derive(Debug, Default)]
+pub struct Gate {
+    /// How many may pass, and whether one waits; nothing while it is open.
+    state: Mutex<Option<(u64, bool)>>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some((left, waits)) = &mut *state {
+            if *left > 0 {
+                (*left, *waits) = (*left - 1, false);
+                return;
+            }
+            *waits = true;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub fn close(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some((0, false));
+    }
+
+    pub fn open(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.changed.notify_all();
+    }
+
+    pub fn is_waited_at(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(&*state, Some((0, true)))
+    }
+
+    pub fn let_one_through(&self) {
+        if let Some((left, _)) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
+            *left += 1;
+        }
+        self.changed.notify_all();
+    }
 }
 
 /// The chip.
@@ -89,6 +133,7 @@ impl Flash for Slow {
         self.ram.program(to, oob, data)
     }
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
+        self.known.copies.pass();
         self.ram.copy(from, to, oob)
     }
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
