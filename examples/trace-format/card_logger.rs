@@ -14,6 +14,7 @@ const LAYOUT: Layout = Layout {
     offset: (2, Unit::Bytes(1)),
     size: (3, Unit::Bytes(1)),
     volume: None,
+    hint: None,
     decimal: None,
 };
 

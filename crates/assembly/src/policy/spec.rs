@@ -219,6 +219,12 @@ impl PolicySpec {
         self.layer == LayerKind::PageMapped && placement::sees_future(&self.placement.name)
     }
 
+    /// Whether it reads the placement hints of writes.
+    #[must_use]
+    pub fn reads_hints(&self) -> bool {
+        self.layer == LayerKind::PageMapped && placement::reads_hints(&self.placement.name)
+    }
+
     /// Whether it is the oracle's placement without a given number of classes.
     #[must_use]
     pub fn takes_what_there_is(&self) -> bool {

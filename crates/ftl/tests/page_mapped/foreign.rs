@@ -29,7 +29,7 @@ fn drive(layer: &mut dyn Ftl, writes: u32) -> (Vec<u32>, Vec<u32>) {
         };
         let lot: Vec<_> = (0..500).map(|_| Lpn(page(&mut draws))).collect();
         if let Some(ahead) = layer.ahead() {
-            ahead.coming(&mut lot.iter().copied());
+            ahead.coming(&mut lot.iter().map(|&lpn| (lpn, 0)));
         }
         for lpn in lot {
             now += 1;

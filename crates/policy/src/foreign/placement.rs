@@ -384,9 +384,9 @@ impl Streams for ForeignPlacement {
 }
 
 impl Ahead for ForeignPlacement {
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>) {
+    fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>) {
         self.upcoming.clear();
-        self.upcoming.extend(pages.map(|lpn| lpn.0));
+        self.upcoming.extend(writes.map(|(lpn, _)| lpn.0));
         (self.next, self.first, self.asked) = (0, 0, 0);
     }
 }

@@ -398,9 +398,9 @@ pub trait HotPages {
 
 /// A placement that uses upcoming host writes.
 pub trait Ahead {
-    /// The host will write these pages, in this order. Replaces the previous list. No further
+    /// The host will write these pages, in this order, each with its placement hint; 0 is none. Replaces the previous list. No further
     /// question is asked about pages that are stored separately as read-only.
-    fn coming(&mut self, pages: &mut dyn Iterator<Item = Lpn>);
+    fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>);
 }
 
 /// A placement policy.
@@ -492,6 +492,9 @@ pub trait Registered: Placement + Sized {
 
     /// Whether it models a host that places its own data, which no controller can do alone.
     const MODELS_HOST: bool = false;
+
+    /// Whether it reads the placement hints of writes, which reach it by [`Ahead`].
+    const READS_HINTS: bool = false;
 
     /// The catalogue entry.
     const INFO: PolicyInfo;

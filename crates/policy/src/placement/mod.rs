@@ -19,6 +19,9 @@ mod envy;
 mod eti;
 mod fadac;
 mod fine_grained;
+mod handles;
+mod hints;
+mod hints_isolated;
 mod history;
 mod hotness;
 mod logs;
@@ -55,6 +58,9 @@ pub use envy::{Envy, EnvyParams};
 pub use eti::{Eti, EtiParams};
 pub use fadac::{Fadac, FadacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use handles::HintsParams;
+pub use hints::Hints;
+pub use hints_isolated::HintsIsolated;
 pub use midas::{Midas, MidasParams};
 pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
 pub use multi_stream::{MultiStream, MultiStreamParams};
@@ -101,6 +107,13 @@ macro_rules! placements {
                 && <$policy as Registered>::SEES_FUTURE)||*
         }
 
+        /// Whether the placement `name` reads the placement hints of writes.
+        #[must_use]
+        pub fn reads_hints(name: &str) -> bool {
+            $(<$policy as Registered>::INFO.is_called(name)
+                && <$policy as Registered>::READS_HINTS)||*
+        }
+
         /// Whether the placement `name` models a host that places its own data.
         #[must_use]
         pub fn models_host(name: &str) -> bool {
@@ -132,6 +145,8 @@ placements! {
     AutoStreamMq,
     AutoStreamSfr,
     MultiStream,
+    Hints,
+    HintsIsolated,
     Oracle,
     Midas,
     MultiLog,

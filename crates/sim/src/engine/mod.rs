@@ -340,9 +340,12 @@ pub(crate) fn stopped() -> SimError {
     SimError::Failed("its policy failed".into())
 }
 
-/// Announces the pages that the host will write.
+/// Announces the pages that the host will write, and their hints.
 fn announce(ahead: &mut dyn Ahead, extents: &[Extent]) {
     let writes = extents.iter().filter(|extent| extent.op == Op::Write);
-    let pages = |extent: &Extent| extent.first..extent.first + extent.pages;
-    ahead.coming(&mut writes.flat_map(pages).map(Lpn));
+    let pages = |extent: &Extent| {
+        let hint = extent.hint;
+        (extent.first..extent.first + extent.pages).map(move |page| (Lpn(page), hint))
+    };
+    ahead.coming(&mut writes.flat_map(pages));
 }

@@ -53,6 +53,10 @@ fn common(what: &str, log: &dyn Driven, job: &Job<'_>, setup: &Setup) -> Result<
         let why = "the oracle knows what the host writes, not what reaches the log";
         return refuse(what, why, "leave out one of them");
     }
+    if job.policy.reads_hints() {
+        let why = "what leaves it has lost its hint";
+        return refuse(what, why, "leave it out, or take a placement without hints");
+    }
     if setup.keeps_contents || log.dead_data().is_some() {
         let why =
             "‹dead-data fsaf› reads what the host writes, of which the drive holds no contents";

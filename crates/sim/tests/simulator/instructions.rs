@@ -28,7 +28,7 @@ const INSTRUCTIONS: &[(&str, f64)] = &[
     ("lfs", 302.6),
     ("lfs-batch", 329.6),
     ("kawaguchi", 217.5),
-    ("envy", 258.4),
+    ("envy", 252.9),
     ("linux-ftl", 198.7),
     ("cat", 400.0),
     ("dac", 250.2),

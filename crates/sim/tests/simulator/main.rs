@@ -6,6 +6,7 @@ mod cat_tables;
 mod common;
 mod dac_figure12;
 mod dftl;
+mod hints;
 mod hplajw;
 mod instructions;
 mod load;
