@@ -227,10 +227,22 @@ impl Rows {
     /// Goes on with the request of the newest row.
     #[inline]
     pub(crate) fn grow(&mut self, length: u64) {
-        // Where recording has ended there is none.
-        if let Some(request) = self.requests.last_mut() {
+        if let Some(request) = self.newest() {
             request.len += length;
         }
+    }
+
+    /// The request of the newest row ends so many bytes earlier.
+    pub(crate) fn shrink(&mut self, length: u64) {
+        if let Some(request) = self.newest() {
+            request.len -= length;
+        }
+    }
+
+    /// The newest row; none where recording has ended.
+    #[inline]
+    fn newest(&mut self) -> Option<&mut Request> {
+        if self.state.ended.load(Relaxed) { None } else { self.requests.last_mut() }
     }
 
     #[cold]

@@ -98,7 +98,7 @@ impl Connection<'_> {
                 }
             };
         };
-        match lock(self.shared, self.device) {
+        match lock(self.shared, self.device, true) {
             Ok(mut held) => self.desk().read(request, &mut held),
             Err(fault) => self.desk().refuse(request, &fault),
         }
@@ -121,7 +121,11 @@ impl Connection<'_> {
         while at < end {
             let next = ((at + part) / page * page).min(end);
             let is_first = at == request.offset;
-            let held = if is_first { lock(self.shared, self.device) } else { self.device.lock() };
+            let held = if is_first {
+                lock(self.shared, self.device, true)
+            } else {
+                self.device.lock_to_read()
+            };
             let read = held.and_then(|mut held| {
                 if is_first {
                     held.begin_read(at, request.length)?;
@@ -166,7 +170,7 @@ impl Connection<'_> {
         let (mut at, end) = (request.offset, request.offset + request.length);
         let page = u64::from(self.device.page_size());
         let mut scratch = vec![0; SMALL.max(page as usize)];
-        let mut held = lock(self.shared, self.device)?;
+        let mut held = lock(self.shared, self.device, true)?;
         while at < end {
             let most = (scratch.len() as u64 / page) as u32;
             let (has_data, bytes) = held.run(at, end - at, most);

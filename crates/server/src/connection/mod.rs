@@ -290,7 +290,8 @@ impl Connection<'_> {
             let kind = Kind::from(request.command);
             self.counters.of(kind).begun.add(1);
             self.begun[kind as usize] += 1;
-            match held.get_or_insert_with(|| lock(self.shared, self.device)) {
+            let reads = request.command == Command::Read;
+            match held.get_or_insert_with(|| lock(self.shared, self.device, reads)) {
                 Ok(held) => desk.serve(&request, payload, held),
                 Err(fault) => desk.refuse(&request, fault),
             }
@@ -416,12 +417,12 @@ fn reply_bytes(agreed: &Negotiated, request: &Request) -> u64 {
     if reads { request.length } else { 0 }
 }
 
-/// The device, unless the server stops.
-fn lock<'a>(shared: &Shared, device: &'a Device) -> Result<Held<'a>, Fault> {
+/// The device, for a batch that begins with a read or another request, unless the server stops.
+fn lock<'a>(shared: &Shared, device: &'a Device, reads: bool) -> Result<Held<'a>, Fault> {
     if shared.stopping.load(Relaxed) {
         return Err(Fault::ShuttingDown);
     }
-    device.lock()
+    if reads { device.lock_to_read() } else { device.lock() }
 }
 
 /// The latest reply is due when the emulated chip has finished its operations, and not before

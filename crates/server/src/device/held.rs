@@ -73,6 +73,10 @@ impl Drop for Held<'_> {
     }
 }
 
+/// Flash operations of a write after which it gives way to readers. Each connection that waits then has one turn,
+/// so writes do not starve. The device does not change hands for every page: that costs more than a page.
+const TURN: u64 = 8;
+
 /// Where in a request something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -259,7 +263,12 @@ impl Held<'_> {
         let (mut page, mut rest) = (first, data);
         self.keep_old(first, skip + data.len());
         self.state.changes += 1;
+        let mut turn = self.operations();
         while !rest.is_empty() {
+            if page > first && self.device.is_wanted_by_readers() && self.has_had(turn) {
+                self.give_way(u64::from(page) * size as u64, rest.len())?;
+                turn = self.operations();
+            }
             let here = rest.len().min(size - skip);
             let (bytes, tail) = rest.split_at(here);
             let state = &mut *self.state;
@@ -275,6 +284,32 @@ impl Held<'_> {
             (rest, skip) = (tail, 0);
             page += 1;
         }
+        Ok(())
+    }
+
+    /// Flash operations so far.
+    fn operations(&self) -> u64 {
+        let counters = self.state.layer.inspect().counters();
+        counters.host_writes + counters.copies + counters.erases
+    }
+
+    /// Whether a write has had its turn, which began after so many operations. Where the chip keeps a pace the
+    /// device is never in hand for long.
+    fn has_had(&self, turn: u64) -> bool {
+        self.device.pace.is_none() && self.operations() - turn >= TURN
+    }
+
+    /// A write lets others have the device before it goes on at `at` with what is left.
+    #[cold]
+    fn give_way(&mut self, at: u64, left: usize) -> Result<(), Fault> {
+        if let Some(rows) = &mut self.rows {
+            rows.shrink(left as u64);
+        }
+        self.state.last = Some((Op::Write, at));
+        self.pause()?;
+        self.take_up(Op::Write, at, left as u64, Piece::More)?;
+        self.keep_old((at / u64::from(self.device.page_size)) as u32, left);
+        self.state.changes += 1;
         Ok(())
     }
 

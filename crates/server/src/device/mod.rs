@@ -160,8 +160,9 @@ pub struct Device {
     tap: Option<Arc<Tap>>,
     commit: Commit,
     news: News,
-    /// Who waits for the lock to serve a host.
+    /// Who waits for the lock to serve a host, and who of them to read.
     waiting: AtomicU32,
+    readers: AtomicU32,
     /// When it was last let go by one, in nanoseconds of the device's clock.
     last_served: AtomicU64,
     has_idle: bool,
@@ -216,6 +217,7 @@ impl Device {
             commit: Commit::default(),
             news: News::of(&layer),
             waiting: AtomicU32::new(0),
+            readers: AtomicU32::new(0),
             last_served: AtomicU64::new(opening.time_ns),
             has_idle: opening.idle.is_some(),
             rounds: opening.scrub.map(Rounds::new),
@@ -315,6 +317,12 @@ impl Device {
         self.waiting.load(Relaxed) > 0
     }
 
+    /// Whether somebody waits to read.
+    #[inline]
+    fn is_wanted_by_readers(&self) -> bool {
+        self.readers.load(Relaxed) > 0
+    }
+
     pub(crate) const fn has_idle(&self) -> bool {
         self.has_idle
     }
@@ -330,6 +338,14 @@ impl Device {
         state.check()?;
         let rows = self.tap.as_ref().map(|tap| tap.lock());
         Ok(Held { device: self, rows, arrival: self.clock.read(), state })
+    }
+
+    /// The same for requests the first of which is a read: writes of many pages give way to it.
+    pub(crate) fn lock_to_read(&self) -> Result<Held<'_>, Fault> {
+        self.readers.fetch_add(1, Relaxed);
+        let held = self.lock();
+        self.readers.fetch_sub(1, Relaxed);
+        held
     }
 
     /// Makes the first `changes` changes of the device last, together with whoever else waits for

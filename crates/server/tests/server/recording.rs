@@ -1,6 +1,6 @@
 //! The content of a recording.
 
-use std::{fs::File, io::BufReader, path::Path};
+use std::{fs::File, io::BufReader, path::Path, time::Duration};
 
 use thermocline_nbd::wire;
 use thermocline_server::{Opening, Options};
@@ -9,6 +9,7 @@ use thermocline_trace::{Op, Request, Source, native::NativeReader};
 use crate::{
     layer::{page_mapped, ram},
     running::{Running, with_metrics},
+    slow::Slow,
 };
 
 const BLOCKS: u32 = 48;
@@ -72,6 +73,46 @@ fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
     );
     assert_eq!(all[0].time_ns, 0, "the clock starts with the first request");
     assert!(all.is_sorted_by_key(|request| request.time_ns));
+}
+
+#[test]
+fn a_write_of_many_pages_gives_way_to_readers_and_a_recording_has_both_in_order() {
+    const WRITTEN: u64 = 48;
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("trace");
+    let (chip, known) = Slow::chip(BLOCKS, Duration::ZERO);
+    let opening = Opening::new(page_mapped(chip, "greedy", PAGES, 0));
+    let options = Options { record: Some(path.clone()), ..with_metrics() };
+    let mut running = Running::start(vec![opening], options);
+    let (mut writer, mut reader) = (running.connect(), running.connect());
+    known.gate.close();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(move || {
+            writer.write(0, &[1; WRITTEN as usize * 4096]).expect("an answer");
+        });
+        known.gate.wait();
+        let reading = scope.spawn(move || {
+            let mut found = [9; 8192];
+            reader.read(0, &mut found[..4096]).expect("an answer");
+            reader.read((WRITTEN - 1) * 4096, &mut found[4096..]).expect("an answer");
+            found
+        });
+        // Nine operations each, and what passes before the reads come.
+        let passed = known.gate.let_through(WRITTEN as u32 - 8, || reading.is_finished());
+        let found = reading.join().expect("no panic");
+        writing.join().expect("no panic");
+        assert!(passed.is_some(), "the reads waited for the whole write");
+        assert_eq!((found[0], found[8191]), (1, 0), "the first page was written, and not the last");
+    });
+    running.stop().expect("it ends in good order");
+    let found = asked(&requests(&path));
+    let [(Op::Write, 0, first), ref between @ .., (Op::Write, last, length)] = found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(between.contains(&(Op::Read, 0, 4096)), "{found:?}");
+    let rows = found.iter().filter(|row| row.0 == Op::Write);
+    assert_eq!(rows.map(|row| row.2).sum::<u64>(), WRITTEN * 4096, "{found:?}");
+    assert!(first >= 8 * 4096 && last + length == WRITTEN * 4096, "{found:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{
         Arc, Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use thermocline_flash::{BlockId, Condition, Flash, FlashError, Geometry, Oob, Ppn, SimulatedTime};
@@ -29,10 +29,10 @@ pub struct Known {
     pub is_full: AtomicBool,
     /// The physical page that cannot be read, plus 1.
     pub unreadable: AtomicU64,
-    pub copies: Gate,
+    pub gate: Gate,
 }
 
-/// Where copies wait, while it is closed, until each is let through.
+/// Where programs and copies wait, while it is closed, until each is let through.
 #[derive(Debug, Default)]
 pub struct Gate {
     /// How many may pass, and whether one waits; nothing while it is open.
@@ -57,17 +57,39 @@ impl Gate {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = Some((0, false));
     }
 
-    pub fn open(&self) {
+    fn open(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.changed.notify_all();
     }
 
-    pub fn is_waited_at(&self) -> bool {
+    fn is_waited_at(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(&*state, Some((0, true)))
     }
 
-    pub fn let_one_through(&self) {
+    /// Lets one after another through until `is_over`, and then all; how many that took, if not more than that.
+    pub fn let_through(&self, most: u32, is_over: impl Fn() -> bool) -> Option<u32> {
+        let mut passed = 0;
+        while !is_over() && passed < most {
+            self.let_one_through();
+            passed += 1;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let is_over = is_over();
+        self.open();
+        is_over.then_some(passed)
+    }
+
+    /// Waits until something waits there.
+    pub fn wait(&self) {
+        let begun = Instant::now();
+        while !self.is_waited_at() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "nothing comes");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn let_one_through(&self) {
         if let Some((left, _)) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
             *left += 1;
         }
@@ -130,10 +152,11 @@ impl Flash for Slow {
             return Err(FlashError::Medium(28));
         }
         self.known.programs.fetch_add(1, SeqCst);
+        self.known.gate.pass();
         self.ram.program(to, oob, data)
     }
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob) -> Result<(), FlashError> {
-        self.known.copies.pass();
+        self.known.gate.pass();
         self.ram.copy(from, to, oob)
     }
     fn erase(&mut self, block: BlockId) -> Result<(), FlashError> {
