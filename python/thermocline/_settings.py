@@ -314,5 +314,9 @@ class CompareSettings(CommonSettings, total=False):
     buildable: Union[str, None]
     """Who builds the policy that is chosen: a controller alone, a host that places its own data (multi-stream), or any"""
 
+    fdp: Number
+    """Ask what this many placement handles of NVMe FDP would bring: places by the trace's hints, beside what a drive
+    infers by itself, and answers in a sentence"""
+
     seeds: Number
     """Run everything with this many seeds, from seed= on: figures are means with 95 % intervals"""

@@ -572,3 +572,48 @@ fn a_sample_is_named_in_every_form_and_refused_where_it_tells_nothing() {
     refused(&["--workload", "uniform"], "--sample is for a --trace");
     refused(&["--trace", &trace, "--aim", "latency", "--block-size", "1MiB"], "response times");
 }
+
+#[test]
+fn fdp_says_what_handles_would_bring() {
+    let folder = folder();
+    let (logs, random) = (folder.path().join("logs.csv"), folder.path().join("random.csv"));
+    // Four tenants that go round at different speeds: with a handle each, their data die together.
+    let (mut at, mut draws) = ([0u64; 4], 1u64);
+    let (mut rows, mut others) = (String::new(), String::new());
+    for i in 0..40_000u64 {
+        let mut draw = |of: u64| {
+            draws = draws
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (draws >> 33) % of
+        };
+        let tenant = 3 - (draw(15) + 1).ilog2() as usize;
+        let page = tenant as u64 * 2048 + at[tenant];
+        at[tenant] = (at[tenant] + 1) % 2048;
+        let random_hint = draw(8) + 1;
+        let row =
+            |page: u64, hint: u64| format!("{},write,d,{},4096,{hint}\n", i * 1000, page * 4096);
+        rows += &row(page, tenant as u64 + 1);
+        others += &row(draw(8192), random_hint);
+    }
+    let header = "time_ns,op,volume,offset,len,hint\n";
+    std::fs::write(&logs, format!("{header}{rows}")).expect("written");
+    std::fs::write(&random, format!("{header}{others}")).expect("written");
+    let said = |trace: &std::path::Path, more: &[&str]| {
+        let trace = trace.display().to_string();
+        let args = [&["compare", &trace, "--clock", "device", "--fdp", "4"], more].concat();
+        let ran = thermocline(&args);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.err
+    };
+    let told = said(&logs, &[]);
+    assert!(told.contains("4 handles would save") && told.contains("with an oracle"), "{told}");
+    let told = said(&random, &["--policies", "sep-gc", "--no-oracle"]);
+    assert!(
+        !told.contains("4 handles would save") && told.contains("some share a handle"),
+        "{told}"
+    );
+    let plain = file(&folder, "plain.csv", csv_trace(1000, 100));
+    fails(2, &["compare", &plain, "--fdp", "8"], &["no write has a hint", "--hint volume"]);
+    fails(2, &["compare", &plain, "--fdp", "0"], &["1 to 15"]);
+}

@@ -18,7 +18,7 @@ use thermocline_sim::{
 };
 
 use crate::{
-    Context,
+    Context, fdp,
     jobs::{self, Extras, Ready},
     notes,
     settings::{compare::CompareSettings, values},
@@ -82,6 +82,9 @@ impl<'a> Comparison<'a> {
         let traces = many.inputs.trace.iter().map(AsRef::as_ref);
         let workloads = &many.inputs.workload;
         let inputs = jobs::ready(traces, workloads, policies, device, simulation, context)?;
+        if many.fdp.is_some() {
+            fdp::check(&inputs)?;
+        }
         notes::of_volumes(&inputs).iter().for_each(|warning| context.warn(warning));
         let which = (many.seeds, !many.no_oracle);
         let done = jobs::run_all(&inputs, policies, which, extras, device, simulation, context)?;
@@ -90,6 +93,9 @@ impl<'a> Comparison<'a> {
         for (input, compared) in inputs.iter().zip(&mut compared) {
             let runs: Vec<_> = compared.runs().collect();
             notes.extend(notes::on(&runs, policies, input.is_recorded(), simulation));
+            if let Some(handles) = many.fdp {
+                notes.extend(fdp::answer(handles, input.most_hint(), policies, compared));
+            }
             if extras.history {
                 compared.traffic = jobs::traffic(input, policies, device, simulation, context);
             }
@@ -190,7 +196,9 @@ fn policies(
     // DFTL needs RAM that the others do not take.
     let all = presets(if any { |p| p.layer != LayerKind::Dftl } else { page_mapped });
     let mut names = listed("‹policies›", &args.many.policies, &all)?;
-    if names.is_empty() && any {
+    if names.is_empty() && any && args.many.fdp.is_some() {
+        names.extend(fdp::INFERRING.map(str::to_owned));
+    } else if names.is_empty() && any {
         // What knows the future is no choice.
         let possible = presets(|p| {
             p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
@@ -198,33 +206,37 @@ fn policies(
         names.extend(device.profile.drive.iter().map(|_| jobs::DRIVE.to_owned()));
         names.extend(possible.into_iter().map(str::to_owned));
     }
-    let mut specs: Vec<PolicySpec> = Vec::new();
+    let mut bases = Vec::new();
     for policy in alternatives(&names) {
         for victim in alternatives(&victims) {
             for placement in alternatives(&placements) {
                 let of_drive = || jobs::policy_of_drive(device, own);
                 let plain = victim.is_none() && placement.is_none();
-                let spec = match policy
-                    .filter(|name| plain && *name == jobs::DRIVE)
-                    .and_then(|_| of_drive())
-                {
+                let drive = policy.filter(|name| plain && *name == jobs::DRIVE);
+                bases.push(match drive.and_then(|_| of_drive()) {
                     Some(spec) => spec?,
                     None => own.spec(policy, victim, placement)?,
+                });
+            }
+        }
+    }
+    if let Some(handles) = args.many.fdp {
+        bases.extend(fdp::specs(handles, own)?);
+    }
+    let mut specs: Vec<PolicySpec> = Vec::new();
+    for base in &bases {
+        for idle in alternatives(&idles) {
+            for dead in alternatives(&dead_data) {
+                let mut spec = base.clone().with(idle, dead)?;
+                // With several values the name includes the value.
+                let tell = |several: bool, axis, call: Option<&str>| {
+                    let call = call.filter(|_| several);
+                    call.map_or_else(String::new, |call| format!(" {axis}={call}"))
                 };
-                for idle in alternatives(&idles) {
-                    for dead in alternatives(&dead_data) {
-                        let mut spec = spec.clone().with(idle, dead)?;
-                        // With several values the name includes the value.
-                        let tell = |several: bool, axis, call: Option<&str>| {
-                            let call = call.filter(|_| several);
-                            call.map_or_else(String::new, |call| format!(" {axis}={call}"))
-                        };
-                        spec.name += &tell(idles.len() > 1, "idle", idle);
-                        spec.name += &tell(dead_data.len() > 1, "dead-data", dead);
-                        if !specs.contains(&spec) {
-                            specs.push(spec);
-                        }
-                    }
+                spec.name += &tell(idles.len() > 1, "idle", idle);
+                spec.name += &tell(dead_data.len() > 1, "dead-data", dead);
+                if !specs.contains(&spec) {
+                    specs.push(spec);
                 }
             }
         }

@@ -61,6 +61,14 @@ impl Ready {
         }
     }
 
+    /// The largest placement hint of its writes; 0 is none.
+    pub fn most_hint(&self) -> u16 {
+        match self {
+            Self::Trace(trace) | Self::Files(trace) => trace.most_hint,
+            Self::Workload(_) => 0,
+        }
+    }
+
     /// Whether somebody recorded it.
     pub const fn is_recorded(&self) -> bool {
         matches!(self, Self::Trace(_))

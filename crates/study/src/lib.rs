@@ -41,6 +41,7 @@
 pub mod catalogue;
 mod compare;
 mod context;
+mod fdp;
 pub mod fleet;
 pub mod jobs;
 mod kept;

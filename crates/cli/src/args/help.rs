@@ -62,6 +62,8 @@ Examples:
     thermocline compare --trace fleet.csv.gz --per-volume --policies greedy,sep-bit
     thermocline compare --trace fleet.csv.gz --per-volume --shard 1/2 \\
       --store results --format csv --output 1.csv
+  What a placement handle for each volume would bring
+    thermocline compare --trace fleet.csv.gz --hint volume --fdp 8
   For a notebook, and for a page
     thermocline compare --trace web.csv.gz --format csv --output runs.csv
     thermocline compare --trace web.csv.gz --markdown

@@ -54,6 +54,8 @@ pub(super) struct Collected {
     pub back_ns: u64,
     /// Volumes named by requests.
     pub named: Vec<bool>,
+    /// The largest placement hint of a write.
+    pub most_hint: u16,
     /// Requests in the spool.
     pub requests: u64,
     /// Requests in the spool that only prepare the device.
@@ -135,6 +137,7 @@ impl Collected {
             last_ns: 0,
             back_ns: 0,
             named: Vec::new(),
+            most_hint: 0,
             requests: 0,
             prelude: 0,
             whole: Whole::default(),
@@ -193,6 +196,7 @@ impl Collected {
         let before = self.whole.requests;
         self.whole.requests += 1;
         if request.op == Op::Write {
+            self.most_hint = self.most_hint.max(request.hint);
             self.whole.page_writes += touched.end - touched.start;
         }
         let Some(sample) = &self.sample else { return self.keep(request) };

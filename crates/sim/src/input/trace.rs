@@ -89,6 +89,8 @@ pub struct PreparedTrace {
     pub page_writes: u64,
     /// Number of volumes named by its requests. Each has its own pages.
     pub volumes: usize,
+    /// The largest placement hint of its writes; 0 is none.
+    pub most_hint: u16,
     /// Time from the first request to the last.
     pub duration_ns: u64,
     /// The largest step back of its clock.
@@ -161,6 +163,7 @@ impl PreparedTrace {
             requests,
             pages,
             page_writes: collected.page_writes,
+            most_hint: collected.most_hint,
             volumes: named.iter().filter(|named| **named).count(),
             duration_ns: collected.last_ns - first_ns.min(collected.last_ns),
             back_ns: collected.back_ns,

@@ -47,6 +47,9 @@ group! {
         /// Who builds the policy that is chosen: a controller alone, a host that places its own data
         /// (multi-stream), or any.
         buildable: Buildable = one("buildable", "WHO", BUILDABLE).default("controller");
+        /// Ask what this many placement handles of NVMe FDP would bring: places by the trace's hints, beside
+        /// what a drive infers by itself, and answers in a sentence.
+        fdp: Option<u32> = one("fdp", "N", FDP).without(&["per-volume"]);
         /// Run everything with this many seeds, from ‹seed› on: figures are means with 95 % intervals.
         seeds: u64 = one("seeds", "N", SEEDS).under(RUNNING).default("1");
     }
@@ -98,6 +101,15 @@ const SEEDS: Codec<u64> = Codec {
         seeds.ok_or_else(|| format!("`{text}` is no whole number from 1 to 1000"))
     },
     show: u64::to_string,
+    values: Values::Any,
+};
+
+const FDP: Codec<u32> = Codec {
+    read: |text| {
+        let handles = text.parse().ok().filter(|handles| (1..=15).contains(handles));
+        handles.ok_or_else(|| format!("`{text}` is no number of handles from 1 to 15"))
+    },
+    show: u32::to_string,
     values: Values::Any,
 };
 
