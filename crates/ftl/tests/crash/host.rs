@@ -1,9 +1,10 @@
 //! The host's model: the contents that each page may have after a crash.
 
-use thermocline_flash::Lpn;
+use thermocline_flash::{BlockId, Flash, Lpn};
 use thermocline_ftl::FtlError;
 
 use super::{
+    chip::Op,
     common::Draws,
     device::{Device, PAGE, content, sync},
 };
@@ -86,6 +87,29 @@ impl Host {
     }
 }
 
+/// Programs and erases of the index log before a sync. No data are erased, and at most one page is programmed: the last
+/// one before the mount.
+pub fn settle(device: &mut dyn Device, now: u64) -> Result<(u32, u32), FtlError> {
+    let before = device.chip().ops.len();
+    let done = device.settle(now);
+    let chip = device.chip();
+    let is_data = |block: BlockId| block.0 < chip.geometry().data_blocks();
+    let (mut data, mut log) = (0, (0, 0));
+    for op in &chip.ops[before..] {
+        match op {
+            Op::Program(page, _) if is_data(chip.geometry().block_of(*page)) => data += 1,
+            Op::Program(..) => log.0 += 1,
+            Op::Erase(block) => {
+                assert!(!is_data(*block), "a flush erases {block:?}");
+                log.1 += 1;
+            }
+            Op::Bad(_) | Op::Sync | Op::SyncPrograms => {}
+        }
+    }
+    assert!(data <= 1, "a flush programs {data} pages of data");
+    done.map(|()| log)
+}
+
 /// A host that uses a device and records its actions.
 pub struct Use<'a> {
     pub device: &'a mut dyn Device,
@@ -165,7 +189,7 @@ impl Use<'_> {
     }
 
     pub fn flush(&mut self) -> Result<(), FtlError> {
-        self.device.settle(*self.now)?;
+        settle(self.device, *self.now)?;
         let covered = self.device.last_program();
         sync(self.device);
         self.device.synced(covered);
@@ -176,7 +200,7 @@ impl Use<'_> {
     /// The layer hears of a sync only after the host went on: blocks may have been erased since that it does
     /// not cover.
     fn flush_late(&mut self, lpn: u32) -> Result<(), FtlError> {
-        self.device.settle(*self.now)?;
+        settle(self.device, *self.now)?;
         let covered = self.device.last_program();
         sync(self.device);
         self.note(Event::Flushed);

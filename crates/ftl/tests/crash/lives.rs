@@ -9,10 +9,10 @@
 use super::{
     chip::{Cut, Op, State, Synced, survivors},
     common::Draws,
-    device::{LOST, World, content, ops, sync},
-    host::{Event, Host, Use, ZEROS},
+    device::{LOST, PAGE, World, content, ops, sync},
+    host::{Event, Host, Use, ZEROS, settle},
 };
-use thermocline_flash::BlockId;
+use thermocline_flash::{BlockId, Lpn};
 use thermocline_ftl::Mount;
 use thermocline_policy::trigger::Pacing;
 
@@ -265,4 +265,32 @@ fn no_history_of_short_lives_locks_a_store() {
         }
     }
     assert_eq!(locked, 0, "rows locked");
+}
+
+/// A flush of a device that loses no power: pending trims are a page of the log, perhaps behind the head of a new block.
+/// With each of the two come two pages of the checkpoint, one of which may be the head that completes it.
+#[test]
+fn a_flush_takes_six_programs_and_two_erases_of_the_log_at_most() {
+    for percent in [50, 97] {
+        let world = World::of(false, false, true).filled(percent, [1, 1]);
+        let pages = world.config.logical_pages;
+        let chip = world.chip(State::blank(&world.geometry, &[]));
+        let mut device = world.format(chip).unwrap_or_else(|e| panic!("formatted: {e}"));
+        let mut draws = Draws(percent.into());
+        let (mut most, page) = ((0, 0), [7; PAGE]);
+        for now in 1..6000 {
+            for _ in 0..draws.below(4) {
+                device.write(Lpn(draws.below(pages)), &page, now).expect("written");
+            }
+            for _ in 0..draws.below(4) {
+                device.trim(Lpn(draws.below(pages)), now).expect("trimmed");
+            }
+            let (programs, erases) = settle(&mut *device, now).expect("settled");
+            most = (most.0.max(programs), most.1.max(erases));
+            let covered = device.last_program();
+            sync(&mut *device);
+            device.synced(covered);
+        }
+        assert_eq!(most, (6, 2), "{percent} %");
+    }
 }
