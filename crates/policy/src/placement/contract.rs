@@ -40,9 +40,10 @@
 //! | `cleaning` | this block is about to be collected, with its properties |
 //! | `own_victims` | its own cleaning order ([`OwnVictims`]) |
 //! | `hot_pages` | which pages are hot now, if it knows ([`HotPages`]) |
-//! | `ahead` | the receiver of upcoming host writes ([`Ahead`]) |
+//! | `ahead` | the receiver of upcoming host writes and their placement hints ([`Ahead`]) |
 //!
-//! [`Registered::SEES_FUTURE`] says whether it needs `Context::future`.
+//! [`Registered::SEES_FUTURE`] says whether it needs `Context::future`, and
+//! [`Registered::READS_HINTS`] whether it reads placement hints.
 //!
 //! # Its own victims
 //!
