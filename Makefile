@@ -13,6 +13,7 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+ZSHDIR ?= $(DATADIR)/zsh/site-functions
 # What `make install` installs; another one than its own is not built.
 BINARY ?= $(THERMOCLINE)
 # Tests and scripts append a line here for what they skip.
@@ -24,7 +25,7 @@ UNTESTED := $(shell awk '/^\[/ { lib = /^\[lib\]/ } lib && /^test = false/ { f =
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install full dist-c pages test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
+.PHONY: help demo build install packages dist-c pages test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,23 +41,27 @@ demo: ## build quickly, then compare ten policies on a recorded trace and a gene
 	  --bytes 192MiB --policies $(POLICIES)
 	@echo "The first comparison in pictures, for any browser: $(TARGET)/demo.html"
 
-build: ## the command line: target/release/thermocline
-	cargo build --release --locked --package thermocline-cli
+build: ## the command line with everything in it (TLS, Parquet and Arrow, PDF and PNG): target/release/thermocline
+	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
 
 install: $(if $(filter $(THERMOCLINE),$(BINARY)),build) ## the binary, man pages, completions and systemd units (PREFIX, DESTDIR)
 	rm -rf $(TARGET)/man && $(BINARY) man $(TARGET)/man
 	install -d $(addprefix $(DESTDIR),$(BINDIR) $(DATADIR)/man/man1 $(UNITDIR) \
-	  $(DATADIR)/bash-completion/completions $(DATADIR)/zsh/site-functions $(DATADIR)/fish/vendor_completions.d)
+	  $(DATADIR)/bash-completion/completions $(ZSHDIR) $(DATADIR)/fish/vendor_completions.d)
 	install -m 755 $(BINARY) $(DESTDIR)$(BINDIR)/thermocline
 	install -m 644 $(TARGET)/man/*.1 $(DESTDIR)$(DATADIR)/man/man1
 	$(BINARY) completions bash > $(DESTDIR)$(DATADIR)/bash-completion/completions/thermocline
-	$(BINARY) completions zsh > $(DESTDIR)$(DATADIR)/zsh/site-functions/_thermocline
+	$(BINARY) completions zsh > $(DESTDIR)$(ZSHDIR)/_thermocline
 	$(BINARY) completions fish > $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/thermocline.fish
 	sed 's|/usr/local/bin/|$(BINDIR)/|' contrib/systemd/thermocline@.service > $(DESTDIR)$(UNITDIR)/thermocline@.service
 	install -m 644 contrib/systemd/thermocline@.socket $(DESTDIR)$(UNITDIR)
 
-full: ## the same with everything that is heavy to build (Parquet and Arrow, TLS, figures as PDF and PNG)
-	cargo build --release --locked --package thermocline-cli --features parquet,pdf,tls
+packages: ## static binaries for two processors, a Debian package, an image for containers, an SBOM and checksums, target/dist
+	contrib/static.sh
+	contrib/deb.sh
+	contrib/image.sh || [ $$? -eq 77 ]
+	contrib/sbom.sh
+	cd $(TARGET)/dist && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%P\0' | sort -z | xargs -0 sha256sum > $(TARGET)/sums && mv $(TARGET)/sums SHA256SUMS
 
 dist-c: ## the firmware layer for C: headers, static libraries, CMake and pkg-config files in one archive, target/dist
 	contrib/dist-c.sh
@@ -96,6 +101,7 @@ test-examples: test-python
 	rm -f $(TARGET)/store.img && $(TARGET)/debug/examples/store $(TARGET)/store.img
 	examples/try.sh
 	THERMOCLINE=$(TESTED) examples/readme.sh
+	THERMOCLINE=$(TESTED) contrib/try-deb.sh || [ $$? -eq 77 ]
 	embedded/run.sh || [ $$? -eq 77 ]
 
 test-python:
@@ -113,7 +119,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
 	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages) \
-	  $$(embedded/run.sh --packages)
+	  $$(embedded/run.sh --packages) $$(contrib/try-deb.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 
 systems: build ## the server among real file systems, crashes, a full disk and clients (as root; two minutes)

@@ -11,7 +11,7 @@ pub struct PictureArgs {
     /// offline in any browser.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub report: Option<PathBuf>,
-    /// Write the same charts as files for a paper: SVG and CSV of each (PDF and PNG if built in, see `make full`).
+    /// Write the same charts as files for a paper: SVG and CSV of each (PDF and PNG if built in, see `make build`).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Output")]
     pub plots: Option<PathBuf>,
 }

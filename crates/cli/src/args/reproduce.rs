@@ -45,11 +45,11 @@ pub struct ReproduceArgs {
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = OUTPUT)]
     pub output: Option<PathBuf>,
     /// One page with everything, if the name ends with .html; otherwise a folder for one page per paper
-    /// (Markdown, HTML) and its figures (SVG; PDF if built in, see `make full`).
+    /// (Markdown, HTML) and its figures (SVG; PDF if built in, see `make build`).
     #[arg(long, value_name = "FILE.html|DIR", value_hint = ValueHint::AnyPath, help_heading = OUTPUT)]
     pub report: Option<PathBuf>,
     /// Folder for the figures as files for a paper: SVG and CSV of each (PDF and PNG if built in, see
-    /// `make full`).
+    /// `make build`).
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = OUTPUT)]
     pub plots: Option<PathBuf>,
     /// Record the verdicts in the papers' folders; later runs are compared with them.

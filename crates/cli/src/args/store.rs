@@ -137,7 +137,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "[EXPORT=]ADDRESS/PREFIX", help_heading = LISTENING)]
     #[arg(value_parser = Rule::<Network>::parse)]
     pub allow: Vec<Rule<Network>>,
-    /// The server's certificate chain (PEM); clients may then encrypt. TLS is in the build of `make full`.
+    /// The server's certificate chain (PEM); clients may then encrypt. TLS is in the build of `make build`.
     #[arg(long, value_name = "FILE", requires = "tls_key", value_hint = ValueHint::FilePath)]
     #[arg(help_heading = LISTENING)]
     pub tls_cert: Option<PathBuf>,

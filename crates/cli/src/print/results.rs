@@ -26,7 +26,7 @@ pub fn open(args: &OutputArgs) -> Result<Output, Failure> {
 pub fn open_as(parquet: bool, path: Option<&Path>) -> Result<Output, Failure> {
     if parquet && cfg!(not(feature = "parquet")) {
         return Err(Failure::usage(
-            "this thermocline was built without Parquet; build it with `make full` or `cargo install \
+            "this thermocline was built without Parquet; build it with `make build` or `cargo install \
              --path crates/cli --features parquet`, or take --format csv",
         ));
     }

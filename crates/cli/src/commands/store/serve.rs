@@ -262,7 +262,7 @@ fn refuse_tls(args: &ServeArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        "--tls-cert: this thermocline was built without TLS; build it with `make full`, or with \
+        "--tls-cert: this thermocline was built without TLS; build it with `make build`, or with \
          `cargo build --release --package thermocline-cli --features tls`",
     ))
 }

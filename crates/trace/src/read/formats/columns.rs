@@ -77,7 +77,7 @@ pub(in crate::read) fn no_format(format: &Format) -> TraceError {
 pub(super) const TABLE_REFUSED: crate::read::entry::Refused = crate::read::entry::Refused {
     detect: |sample| sample.bytes.starts_with(b"PAR1") || sample.bytes.starts_with(b"ARROW1"),
     what: "this is a Parquet or Arrow file, and this program was built without them",
-    remedy: "build it by `make full`, or convert the table to CSV",
+    remedy: "build it by `make build`, or convert the table to CSV",
 };
 
 /// The user's description of the columns.
