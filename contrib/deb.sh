@@ -31,6 +31,10 @@ cp -r contrib/debian "$source/debian"
 cp CHANGELOG.md "$source"
 make --no-print-directory install BINARY="$binary" TARGET="$work/made" DESTDIR="$source/stage" PREFIX=/usr \
     UNITDIR=/lib/systemd/system ZSHDIR=/usr/share/zsh/vendor-completions > "$work/log" || { cat "$work/log" >&2; exit 1; }
+if ! readelf --program-headers "$binary" | grep -q INTERP; then
+    # It is meant to be: the same file runs on every system.
+    echo 'thermocline: statically-linked-binary [usr/bin/thermocline]' > "$source/debian/thermocline.lintian-overrides"
+fi
 maintainer="${DEBFULLNAME:-$(git log -1 --format=%an)} <${DEBEMAIL:-$(git log -1 --format=%ae)}>"
 sed -i "s/@MAINTAINER@/$maintainer/" "$source/debian/control"
 printf 'thermocline (%s) unstable; urgency=medium\n\n  * What changed is in /usr/share/doc/thermocline/changelog.gz.\n\n -- %s  %s\n' \

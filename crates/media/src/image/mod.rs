@@ -48,7 +48,7 @@ mod unread;
 mod unsynced;
 
 use std::{
-    fs::File,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -477,9 +477,9 @@ fn plan(options: &Options) -> Result<(Header, Layout), Damage> {
     }
     let layout = Layout::checked(options.kind, &geometry)?;
     let mut id = [0; 16];
-    File::open("/dev/urandom")
-        .and_then(|mut random| std::io::Read::read_exact(&mut random, &mut id))
-        .map_err(Damage::when("draw an identifier from /dev/urandom"))?;
+    // Not from /dev: a container may have none.
+    getrandom::fill(&mut id)
+        .map_err(|error| Damage::when("draw an identifier")(io::Error::other(error.to_string())))?;
     let Options { kind, rules, ref profile, .. } = *options;
     Ok((Header { id, kind, geometry, rules, profile: profile.clone() }, layout))
 }
