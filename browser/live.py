@@ -181,7 +181,7 @@ def dashboard(browser, folder, checker):
         assert wait(browser, "document.getElementById('sentence').textContent").startswith("Block ")
         pages = wait(browser, "document.querySelectorAll('#pages i').length")
         # On a busy machine the chip is full late.
-        wait(browser, "Number(document.querySelector('[data-key=\\"since_mount.flash_blocks_erased\\"]')?.dataset.value) > 0", 300)
+        wait(browser, "Number(document.querySelector('[data-key=\"since_mount.flash_blocks_erased\"]')?.dataset.value) > 0", 300)
         load.terminate()
         load.wait()
         # The page at rest says what the server says.
