@@ -247,7 +247,7 @@ const KINDS: &[Kind] = &[
     kind(
         "columns:time=1,op=2,offset=3,size=4,hint=5",
         "t,op,offset,size,stream",
-        &["0.5,W,4096,8192,7", "1,R,0,512,", "2,W,0,512,65535", "3,W,512,512,65536"],
+        &["0.5,W,4096,8192,7", "1,R,0,512,", "2,W,0,512,65535", "3,W,512,512,0"],
     ),
     kind(
         "columns:sep=semicolon,decimal=comma,time=1:ms,op=2,offset=3,size=4:sectors",
