@@ -399,8 +399,9 @@ pub trait HotPages {
 
 /// A placement that uses upcoming host writes.
 pub trait Ahead {
-    /// The host will write these pages, in this order, each with its placement hint; 0 is none. Replaces the previous list. No further
-    /// question is asked about pages that are stored separately as read-only.
+    /// The host will write these pages, in this order, each with its placement hint; 0 is none.
+    /// Replaces the previous list. No further question is asked about pages that are stored
+    /// separately as read-only.
     fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>);
 }
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use thermocline_flash::Lpn;
 
+use super::Ahead;
 use crate::{
     Args, ParamError, params,
     params::{MAX_STREAMS, within},
@@ -44,15 +45,6 @@ impl Handles {
         self.handles + 1
     }
 
-    /// The host will write these pages with these hints. Replaces the previous list.
-    pub fn announce(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>) {
-        self.upcoming.clear();
-        self.next = 0;
-        let handles = u16::from(self.handles);
-        let handle = |hint: u16| hint.checked_sub(1).map_or(0, |hint| 1 + (hint % handles) as u8);
-        self.upcoming.extend(writes.map(|(lpn, hint)| (lpn, handle(hint))));
-    }
-
     /// The handle of the page that the host is about to write. Pages that were announced before it
     /// and not asked about are stored elsewhere.
     #[inline(always)]
@@ -78,5 +70,16 @@ impl Handles {
     pub fn written(&mut self, lpn: Lpn) {
         let is_next = self.upcoming.get(self.next).is_some_and(|(next, _)| *next == lpn);
         self.next += usize::from(is_next);
+    }
+}
+
+impl Ahead for Handles {
+    fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>) {
+        self.upcoming.clear();
+        self.next = 0;
+        let handles = u16::from(self.handles);
+        let stream =
+            |hint: u16| hint.checked_sub(1).map_or(UNHINTED, |hint| 1 + (hint % handles) as u8);
+        self.upcoming.extend(writes.map(|(lpn, hint)| (lpn, stream(hint))));
     }
 }

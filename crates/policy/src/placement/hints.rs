@@ -37,13 +37,7 @@ impl Streams for Hints {
 
     #[inline(always)]
     fn ahead(&mut self) -> Option<&mut dyn Ahead> {
-        Some(self)
-    }
-}
-
-impl Ahead for Hints {
-    fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>) {
-        self.handles.announce(writes);
+        Some(&mut self.handles)
     }
 }
 

@@ -39,13 +39,7 @@ impl Streams for HintsIsolated {
 
     #[inline(always)]
     fn ahead(&mut self) -> Option<&mut dyn Ahead> {
-        Some(self)
-    }
-}
-
-impl Ahead for HintsIsolated {
-    fn coming(&mut self, writes: &mut dyn Iterator<Item = (Lpn, u16)>) {
-        self.handles.announce(writes);
+        Some(&mut self.handles)
     }
 }
 
