@@ -29,7 +29,7 @@ impl<L: Layer + ?Sized> PageIo for Watched<L> {
     #[inline]
     fn write(&mut self, lpn: Lpn, data: &[u8], now: u64) -> Result<(), FtlError> {
         if lpn.0 < self.watched_pages {
-            return self.write_watched(lpn, data, now);
+            return self.write_watched(lpn, Some(data), now);
         }
         self.inner.write(lpn, data, now)
     }
@@ -50,7 +50,7 @@ impl<L: Layer + ?Sized> PageIo for Watched<L> {
 
     fn zero(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
         if lpn.0 < self.watched_pages {
-            return self.zero_watched(lpn, now);
+            return self.write_watched(lpn, None, now);
         }
         self.inner.zero(lpn, now)
     }

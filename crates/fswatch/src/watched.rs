@@ -156,55 +156,51 @@ impl<L: Layer + ?Sized> Watched<L> {
             || self.volumes.iter().any(|volume| volume.is_decisive(page))
     }
 
+    /// The host writes a page, or zeros where there are no `data`: a write like others, for zeros say nothing
+    /// about what the host trims.
     #[inline]
     pub(crate) fn write_watched(
         &mut self,
         lpn: Lpn,
-        data: &[u8],
+        data: Option<&[u8]>,
         now: u64,
     ) -> Result<(), FtlError> {
         let page = self.shape.of(lpn);
         if self.is_decisive(&page) {
-            return self.write_records(lpn, &page, data, now, |inner| inner.write(lpn, data, now));
+            return self.write_records(lpn, &page, data, now);
         }
-        self.inner.write(lpn, data, now)?;
+        self.store(lpn, data, now)?;
         for volume in &mut self.volumes {
             volume.data_written(&page);
         }
         Ok(())
     }
 
-    /// The host writes zeros to a page: a write like others, for it says nothing about what the host trims.
-    pub(crate) fn zero_watched(&mut self, lpn: Lpn, now: u64) -> Result<(), FtlError> {
-        let page = self.shape.of(lpn);
-        if self.is_decisive(&page) {
-            let zeros = vec![0; self.shape.page_size()];
-            return self.write_records(lpn, &page, &zeros, now, |inner| inner.zero(lpn, now));
+    #[inline]
+    fn store(&mut self, lpn: Lpn, data: Option<&[u8]>, now: u64) -> Result<(), FtlError> {
+        match data {
+            Some(data) => self.inner.write(lpn, data, now),
+            None => self.inner.zero(lpn, now),
         }
-        self.inner.zero(lpn, now)?;
-        for volume in &mut self.volumes {
-            volume.data_written(&page);
-        }
-        Ok(())
     }
 
-    /// Stores a page with metadata in the layer below. Its effect depends on the old content, which is read first.
+    /// Writes a page with metadata. Its effect depends on the old content, which is read first.
     fn write_records(
         &mut self,
         lpn: Lpn,
         page: &Range<u64>,
-        data: &[u8],
+        data: Option<&[u8]>,
         now: u64,
-        store: impl FnOnce(&mut L) -> Result<(), FtlError>,
     ) -> Result<(), FtlError> {
         let size = self.shape.page_size();
-        let known = Some(data).filter(|data| data.len() == size);
+        let zeros = if data.is_none() { vec![0; size] } else { vec![] };
+        let known = Some(data.unwrap_or(&zeros)).filter(|data| data.len() == size);
         let is_compared = known.is_some() && self.volumes.iter().any(Volume::is_watched);
         self.old.forget();
         self.buffer.forget();
         let is_old_known =
             is_compared && self.old.fetch(lpn, size, &mut *self.inner, &mut self.counters);
-        store(&mut self.inner)?;
+        self.store(lpn, data, now)?;
         self.records_written(lpn, page, known, is_old_known, now)
     }
 

@@ -227,13 +227,19 @@ fn a_refused_write_tells_nothing() {
     assert_eq!(host.disk.dead().sectors_marked, 1);
 }
 
-#[test]
-fn a_host_that_trims_is_no_longer_watched() {
+/// A host with a file of two clusters, of which the first is dead.
+fn with_a_dead_cluster() -> Plain {
     let mut host = Plain::new(Fat::new(64, 300, 1), 1, Drops::Never);
     host.create(&[10, 11]);
     host.free(&[10]);
     host.flush_table(0);
     assert_eq!(host.disk.layer.inner().marked(), 1);
+    host
+}
+
+#[test]
+fn a_host_that_trims_is_no_longer_watched() {
+    let mut host = with_a_dead_cluster();
     let cluster = host.fat.cluster(200).start;
     host.disk.trim(cluster);
     assert_eq!(host.disk.layer.inner().marked(), 0, "its marks are taken back");
@@ -247,11 +253,7 @@ fn a_host_that_trims_is_no_longer_watched() {
 
 #[test]
 fn zeros_are_written_and_not_trims() {
-    let mut host = Plain::new(Fat::new(64, 300, 1), 1, Drops::Never);
-    host.create(&[10, 11]);
-    host.free(&[10]);
-    host.flush_table(0);
-    assert_eq!(host.disk.layer.inner().marked(), 1);
+    let mut host = with_a_dead_cluster();
     let cluster = host.fat.cluster(200).start;
     host.disk.zero(cluster);
     assert!(host.disk.is_watched());
