@@ -126,10 +126,8 @@ impl Cleaner {
         bank: usize,
         now: u64,
     ) -> Result<IdleStep, FtlError> {
-        if parts.failures.is_frozen() || !self.begin_steps(parts, bank, now)? {
-            return Ok(IdleStep::Nothing);
-        }
-        Ok(if self.partial(bank).is_some() { IdleStep::Part } else { IdleStep::Done })
+        let done = !parts.failures.is_frozen() && self.begin_steps(parts, bank, now)?;
+        Ok(self.came_to(bank, done))
     }
 
     /// Goes on with the victim of a bank that is cleaned in steps: moves one survivor or, where all are elsewhere,
@@ -149,11 +147,13 @@ impl Cleaner {
         } else {
             self.step(parts, bank, 1, now)
         };
-        Ok(match gave(parts, done)? {
-            false => IdleStep::Nothing,
-            true if self.partial(bank).is_some() => IdleStep::Part,
-            true => IdleStep::Done,
-        })
+        let done = gave(parts, done)?;
+        Ok(self.came_to(bank, done))
+    }
+
+    /// What came of a step in a bank, if it was `done`.
+    fn came_to(&self, bank: usize, done: bool) -> IdleStep {
+        if done && self.partial(bank).is_some() { IdleStep::Part } else { IdleStep::whole(done) }
     }
 
     /// Not all survivors of a step are elsewhere now.
