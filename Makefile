@@ -118,7 +118,7 @@ test-long: test-tools ## the same tests with more cases: crashes, fuzzing and mo
 	THERMOCLINE_FUZZ_SECONDS=300 fuzz/run.sh || [ $$? -eq 77 ]
 
 test-tools: ## the Debian packages and the kernel that tests need, where missing (as root or with sudo)
-	systems/install.sh python3-venv valgrind $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages) \
+	systems/install.sh python3-venv valgrind ntfs-3g $$(systems/run.sh --packages) $$(guest/run.sh --packages) $$(browser/run.sh --packages) \
 	  $$(embedded/run.sh --packages) $$(contrib/try-deb.sh --packages)
 	guest/run.sh --kernel || [ $$? -eq 77 ]
 

@@ -190,7 +190,7 @@ class CommonSettings(TypedDict, total=False):
 
     dead_data: Union[Literal["none", "trim", "fsaf"], Sequence[str], str, None]
     """Sources of dead data: none; TRIM (trim); or TRIM and deletions inferred from writes to the tables of a FAT,
-    exFAT or ext file system (fsaf). `compare` takes several, separated by commas [default: the policy's]"""
+    exFAT, ext or NTFS file system (fsaf). `compare` takes several, separated by commas [default: the policy's]"""
 
     trace_format: Union[str, None]
     """Format of the trace [default: guessed; `thermocline trace formats` lists them]"""

@@ -80,13 +80,13 @@ fn a_watcher_without_a_file_system_says_so() {
     let uniform = ["--workload", "uniform", "--bytes", "1MiB", "--capacity", "64MiB"];
     let steady = said(&with("run", &uniform, &["--policy", "greedy", "--dead-data", "fsaf"]));
     assert!(
-        steady.contains("no FAT, exFAT or ext")
+        steady.contains("no FAT, exFAT, ext or NTFS")
             && steady.contains("use a file workload (s1, s2, ...)"),
         "{steady}"
     );
     let several = ["--policies", "greedy,cat", "--dead-data", "fsaf", "--no-oracle"];
     let compared = said(&with("compare", &uniform, &several));
-    assert!(compared.contains("no FAT, exFAT or ext"), "{compared}");
+    assert!(compared.contains("no FAT, exFAT, ext or NTFS"), "{compared}");
     assert!(compared.contains("use a file workload (s1, s2, ...)"), "{compared}");
     // A file workload has a prelude and is generated: it cannot be looped, and no device is sized
     // by it.

@@ -21,6 +21,9 @@ const TWO: [u8; 2] = [0b0010, 0b1000];
 const SUSPECT: u8 = 1 << 4;
 /// Free. Its pages are marked, except those shared with a cluster in use.
 const DEAD: u8 = 1 << 5;
+/// For how many rounds of a log the cluster has been suspect without being written, at most three.
+const ROUNDS: u8 = 0b1100_0000;
+const ROUND: u8 = 0b0100_0000;
 
 /// The clusters of a volume, numbered from 0: the file system's number minus 2.
 pub(crate) struct Clusters {
@@ -55,7 +58,7 @@ impl Clusters {
         let Some((first, last)) = self.clusters_in(page) else { return };
         if first == last {
             // The write itself revives the page. The rest of its cluster keeps its state.
-            self.state[first] &= !(WRITES[0] | WRITES[1]);
+            self.state[first] &= !(WRITES[0] | WRITES[1] | ROUNDS);
             return;
         }
         for state in &mut self.state[first..=last] {
@@ -88,7 +91,15 @@ impl Clusters {
 
     /// The table says that a cluster is free, and is not believed yet.
     pub fn suspected(&mut self, cluster: u32) {
-        self.state[cluster as usize] |= SUSPECT;
+        let state = &mut self.state[cluster as usize];
+        *state = *state & !ROUNDS | SUSPECT;
+    }
+
+    /// A round of the log is over. Whether the suspicion has lasted for at least `rounds`, of three.
+    pub fn outlives(&mut self, cluster: u32, rounds: u8) -> bool {
+        let state = &mut self.state[cluster as usize];
+        *state = state.checked_add(ROUND).unwrap_or(*state);
+        *state / ROUND >= rounds
     }
 
     /// Whether a cluster was freed at an unknown time.

@@ -26,7 +26,7 @@ impl Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guards {
     /// All copies of the table must agree. Otherwise only the first copy is read. Bitmaps of a file system with a journal
-    /// count once the journal's tail has moved.
+    /// count once the journal's tail has moved, or NTFS' log says that no recovery needs the past.
     pub mirror: bool,
     /// The sector of the table must have been written twice since the data. A host has at most one
     /// write of a buffer in flight, so the second write was issued after the data were written.

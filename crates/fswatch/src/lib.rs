@@ -1,6 +1,6 @@
 //! Finds dead data by watching a file system's metadata (FSAF, §4.2 of the thesis).
 //!
-//! A host that deletes a file on FAT12, FAT16, FAT32, exFAT or ext2 to ext4 only writes zeros into a table. For
+//! A host that deletes a file on FAT12, FAT16, FAT32, exFAT, ext2 to ext4 or NTFS only writes zeros into a table. For
 //! the layer the file's pages stay valid: it copies them at every cleaning until the host
 //! overwrites them. [`Watched`] parses the host's writes to that table and marks the pages without
 //! live data in the layer below. Its state does not survive a power loss. Dead data that were
@@ -25,6 +25,7 @@ mod exfat;
 mod ext;
 mod fat;
 mod layer;
+mod ntfs;
 mod partitions;
 mod sectors;
 mod verdict;

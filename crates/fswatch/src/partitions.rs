@@ -11,7 +11,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use thermocline_ftl::Layer;
 
 use crate::{
-    exfat, ext, fat,
+    exfat, ext, fat, ntfs,
     sectors::{Sectors, is_signed, le32, le64, overlap},
 };
 
@@ -146,6 +146,7 @@ pub(crate) fn find<L: Layer + ?Sized>(
     let is_blank = first.iter().all(|&byte| byte == 0);
     let is_volume = fat::Layout::read(first, &whole, sector_size, small_media).is_some()
         || exfat::Layout::read(first, &whole, sector_size).is_some()
+        || ntfs::Boot::read(first, &whole, sector_size).is_some()
         || ext::Layout::read_superblock(&whole, sectors).is_some();
     let Some(entries) = entries else {
         // Without a table the volume is the whole device, and its first sector belongs to it.

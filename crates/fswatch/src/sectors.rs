@@ -157,6 +157,15 @@ pub(crate) fn is_set(bits: &[u8], bit: u32) -> bool {
     bits[(bit / 8) as usize] >> (bit % 8) & 1 != 0
 }
 
+/// Whether all bits of `own`, which is in order, that a sector with the bits `here` has are set.
+pub(crate) fn are_set(bits: &[u8], here: &Range<u32>, own: &[Range<u32>]) -> bool {
+    let behind = own.partition_point(|range| range.end <= here.start);
+    own[behind..].iter().take_while(|range| range.start < here.end).all(|range| {
+        let mut common = range.start.max(here.start)..range.end.min(here.end);
+        common.all(|bit| is_set(bits, bit - here.start))
+    })
+}
+
 /// Whether a sector ends with the signature of boot sectors and partition tables.
 pub(crate) fn is_signed(sector: &[u8]) -> bool {
     le16(sector, 510) == 0xaa55

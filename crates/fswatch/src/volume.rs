@@ -10,6 +10,7 @@ use crate::{
     exfat::ExFat,
     ext::{Ext, Layout},
     fat::Fat,
+    ntfs::Ntfs,
     sectors::{Sectors, overlap},
     verdict::{Found, Verdict},
 };
@@ -20,6 +21,7 @@ pub(crate) enum State {
     Fat(Fat),
     ExFat(ExFat),
     Ext(Box<Ext>),
+    Ntfs(Box<Ntfs>),
     /// The host trims, so inferences are unnecessary.
     Off,
 }
@@ -61,6 +63,15 @@ impl Volume {
             Found::Incomplete(again) => decisive = again,
             Found::Nothing => {}
         }
+        match Ntfs::recognise(&self.partition, sectors) {
+            Found::Complete(volume) => {
+                sectors.counters.armed += 1;
+                self.state = State::Ntfs(Box::new(volume));
+                return;
+            }
+            Found::Incomplete(again) => decisive = again,
+            Found::Nothing => {}
+        }
         decisive.push(Layout::head(self.partition.start, sectors.shape.sector_size));
         self.state = State::Idle(decisive);
     }
@@ -74,6 +85,7 @@ impl Volume {
             State::Fat(volume) => volume.decisive(),
             State::ExFat(volume) => volume.decisive(),
             State::Ext(volume) => volume.decisive(),
+            State::Ntfs(volume) => volume.decisive(),
             State::Idle(_) | State::Off => return Ok(()),
         };
         sectors.counters.disarmed += 1;
@@ -81,20 +93,21 @@ impl Volume {
             State::Fat(mut volume) => volume.clusters().revive_all(sectors),
             State::ExFat(mut volume) => volume.clusters().revive_all(sectors),
             State::Ext(mut volume) => volume.clusters().revive_all(sectors),
+            State::Ntfs(mut volume) => volume.clusters().revive_all(sectors),
             State::Idle(_) | State::Off => Ok(()),
         }
     }
 
     pub const fn is_watched(&self) -> bool {
-        matches!(self.state, State::Fat(_) | State::ExFat(_) | State::Ext(_))
+        !matches!(self.state, State::Idle(_) | State::Off)
     }
 
     /// The sector after the last whose writes matter.
     pub fn end(&self) -> u64 {
         match &self.state {
             State::Idle(decisive) => decisive.iter().map(|range| range.end).max().unwrap_or(0),
-            State::Fat(_) | State::ExFat(_) | State::Ext(_) => self.partition.end,
             State::Off => 0,
+            _ => self.partition.end,
         }
     }
 
@@ -106,6 +119,7 @@ impl Volume {
             State::Fat(volume) => volume.is_metadata(sectors),
             State::ExFat(volume) => volume.is_metadata(sectors),
             State::Ext(volume) => volume.is_metadata(sectors),
+            State::Ntfs(volume) => volume.is_metadata(sectors),
             State::Off => false,
         }
     }
@@ -117,6 +131,7 @@ impl Volume {
             State::Fat(volume) => volume.clusters().data_written(page),
             State::ExFat(volume) => volume.clusters().data_written(page),
             State::Ext(volume) => volume.clusters().data_written(page),
+            State::Ntfs(volume) => volume.clusters().data_written(page),
             State::Idle(_) | State::Off => {}
         }
     }
@@ -146,6 +161,7 @@ impl Volume {
                 State::Fat(volume) => volume.written(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.written(sector, old, new, sectors)?,
                 State::Ext(volume) => volume.written(sector, new, sectors)?,
+                State::Ntfs(volume) => volume.written(sector, new, sectors)?,
                 State::Idle(_) | State::Off => Verdict::Keep,
             };
             if verdict != Verdict::Keep {
@@ -157,6 +173,7 @@ impl Volume {
                 State::Fat(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::ExFat(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::Ext(volume) => volume.freed(sector, old, new, guards, sectors)?,
+                State::Ntfs(volume) => volume.freed(sector, old, new, guards, sectors)?,
                 State::Idle(_) | State::Off => {}
             }
         }
@@ -170,6 +187,7 @@ impl Volume {
             State::Fat(volume) => volume.memory(),
             State::ExFat(volume) => volume.memory(),
             State::Ext(volume) => size_of::<Ext>() + volume.memory(),
+            State::Ntfs(volume) => size_of::<Ntfs>() + volume.memory(),
             State::Off => 0,
         }
     }

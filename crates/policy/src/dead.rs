@@ -131,8 +131,8 @@ pub const DEAD_DATA: &[PolicyInfo] = &[
         name: "fsaf",
         aliases: &[],
         source: "Mylavarapu 2008, §4.2: file system aware FTL",
-        summary: "trims, and what the writes of a FAT, exFAT or ext file system's tables tell; needs a \
-                  trace with contents, and is off unless asked for, for it must guess",
+        summary: "trims, and what the writes of a FAT, exFAT, ext or NTFS file system's tables tell; needs \
+                  a trace with contents, and is off unless asked for, for it must guess",
         params: Fsaf::info,
     },
 ];

@@ -38,8 +38,8 @@ group! {
         /// separated by commas [default: the policy's].
         idle: Vec<String> = one("idle", "none|timer|slac", IDLE);
         /// Sources of dead data: none; TRIM (trim); or TRIM and deletions inferred from writes to the tables of a
-        /// FAT, exFAT or ext file system (fsaf). `compare` takes several, separated by commas [default: the
-        /// policy's].
+        /// FAT, exFAT, ext or NTFS file system (fsaf). `compare` takes several, separated by commas [default:
+        /// the policy's].
         dead_data: Vec<String> = one("dead-data", "none|trim|fsaf", DEAD_DATA);
     }
 }

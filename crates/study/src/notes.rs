@@ -258,7 +258,7 @@ fn saw_no_files(results: &[&RunResult], from_trace: bool) -> Option<String> {
     let armed = result.dead_data.is_some_and(|dead| dead.armed > 0);
     (!armed).then(|| {
         format!(
-            "{}: {} saw no FAT, exFAT or ext file system, and did nothing: {}",
+            "{}: {} saw no FAT, exFAT, ext or NTFS file system, and did nothing: {}",
             result.trace.path,
             result.config.policy,
             if from_trace {

@@ -108,7 +108,7 @@ fn notes_say_what_a_watcher_lacked() {
     small.create("photo.jpg", CLUSTERS, Order::DataFirst);
     small.delete("photo.jpg");
     let small = file(&folder, "small.pcap", small.unplug());
-    let note = "no FAT, exFAT or ext file system";
+    let note = "no FAT, exFAT, ext or NTFS file system";
     let said = |path: &str, more: &[&str]| {
         let args = ["run", "--trace", path, "--policy", "fsaf", "--json"];
         let ran = thermocline(&[&args[..], &SMALL_PAGES, more].concat());

@@ -24,7 +24,7 @@ use thermocline_ftl::{FtlError, Layer};
 use crate::{
     clusters::Clusters,
     config::Guards,
-    sectors::{Sectors, is_set, overlap},
+    sectors::{Sectors, are_set, is_set, overlap},
     verdict::{Found, Verdict},
 };
 pub(crate) use layout::Layout;
@@ -81,13 +81,7 @@ impl Ext {
     /// Whether the volume's own ones among `blocks` have their bits.
     fn is_own_set(&self, blocks: &Range<u32>, bits: &[u8]) -> bool {
         let (first, _) = self.layout.blocks();
-        let (from, to) = (blocks.start + first, blocks.end + first);
-        let own = &self.layout.own;
-        let behind = own.partition_point(|range| range.end <= from);
-        own[behind..].iter().take_while(|range| range.start < to).all(|range| {
-            let here = range.start.max(from)..range.end.min(to);
-            here.into_iter().all(|block| is_set(bits, block - from))
-        })
+        are_set(bits, &(blocks.start + first..blocks.end + first), &self.layout.own)
     }
 
     /// The sectors that may make it a volume again after it is released.

@@ -6,6 +6,7 @@ use crate::{
     disk::{Disk, Drops, SECTOR, Sector, stamp},
     exfat_image::ExFatImage,
     fat_image::Fat,
+    ntfs_image::{BITMAP, LOG, MFT, NtfsImage},
     tables_image::{BASIC_DATA, gpt, mbr},
 };
 
@@ -30,7 +31,11 @@ fn images() -> Vec<Vec<(u64, Sector)>> {
         image.extend(b.format());
         image.extend(exfat.format());
     }
-    vec![chained, guided, whole.format(), ExFatImage::new(0, 3000, 2).format()]
+    let exfat = ExFatImage::new(0, 3000, 2).format();
+    let mut ntfs = NtfsImage::new(0, 10_000, 1, true);
+    ntfs.bitmap_runs = 2;
+    let logless = NtfsImage::new(0, 1000, 8, false).format();
+    vec![chained, guided, whole.format(), exfat, ntfs.format(), logless]
 }
 
 /// Changes a few bytes, mostly non-zero ones, to values that are likely to cause errors.
@@ -62,8 +67,8 @@ fn no_image_does_harm() {
         let mut good = Disk::new(DEVICE, 1);
         good.write_all(&image);
         let expected = good.layer.volumes();
-        assert_eq!(expected, [3, 3, 1, 1][kind]);
-        for seed in 0..1500 {
+        assert_eq!(expected, [3, 3, 1, 1, 1, 1][kind]);
+        for seed in 0..1000 {
             let mut draws = Draws(seed ^ (kind as u64) << 32);
             let per_page = [1, 1, 4, 8][draws.below(4) as usize];
             let drops = Drops::Sometimes(Draws(seed));
@@ -96,6 +101,32 @@ fn no_image_does_harm() {
         }
     }
     assert!(found.iter().all(|count| *count > 100), "of every kind some: {found:?}");
+}
+
+#[test]
+fn no_record_of_ntfs_does_harm() {
+    let image = NtfsImage::new(0, 10_000, 1, false);
+    let mut found = [0u32; 2];
+    for seed in 0..4000 {
+        let mut draws = Draws(seed);
+        let number = [MFT, LOG, BITMAP][draws.below(3) as usize];
+        let garbled = image.record_changed(number, |record| {
+            let first = record.first_chunk_mut::<SECTOR>().expect("two sectors");
+            garble(first, &mut draws);
+        });
+        let mut disk = Disk::new(DEVICE, 1);
+        disk.write_all(&image.format());
+        // It comes while the volume is watched, and then at power-up; the right one follows.
+        for record in [garbled, image.record(number)] {
+            for (sector, content) in (image.record_sector(number)..).zip(&record) {
+                disk.write(sector, content);
+            }
+            disk = disk.power_cycle();
+            found[usize::from(disk.is_watched())] += 1;
+        }
+        assert!(disk.is_watched());
+    }
+    assert!(found[0] > 1000 && found[1] > 4200, "{found:?}");
 }
 
 #[test]

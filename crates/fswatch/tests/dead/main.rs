@@ -7,6 +7,7 @@ mod exfat_image;
 mod ext_image;
 mod fat_image;
 mod host_cache;
+mod ntfs_image;
 mod tables_image;
 
 mod deleting;
@@ -18,5 +19,8 @@ mod foreign;
 mod garbled;
 mod host;
 mod journalling;
+mod ntfs;
+mod ntfs_recovery;
+mod ntfs_tools;
 mod reordering;
 mod unwatched;
