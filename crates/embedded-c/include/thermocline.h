@@ -111,7 +111,7 @@ const char *thermocline_error_text(int code);
  */
 typedef union thermocline {
     uint64_t aligned;
-    unsigned char bytes[128 * sizeof(void *)];
+    unsigned char bytes[136 * sizeof(void *)];
 } thermocline;
 
 /*
@@ -164,7 +164,10 @@ int thermocline_trim(thermocline *store, uint32_t page);
 /* Waits until everything that was written and trimmed survives a loss of power. */
 int thermocline_flush(thermocline *store);
 
-/* Writes all of the map, so that the next mount is quick. A store needs no unmount beside it. */
+/*
+ * Writes all of the map and, on a chip of at least 256 blocks with room for three more, a snapshot of the tables in memory, which is
+ * then all that the next mount reads. For an orderly stop; a store needs no unmount beside it.
+ */
 int thermocline_checkpoint(thermocline *store);
 
 /*

@@ -1,7 +1,7 @@
 //! What stands beside each page: 16 bytes with a checksum, from which a mount finds everything again.
 //!
 //! ```text
-//!  0      what the page holds (4 bits): data of a stream, or a page of the map; whether its data are all ones (1 bit);
+//!  0      what the page holds (4 bits): data of a stream, a page of the map or of a snapshot; whether its data are all ones (1 bit);
 //!         pages before it that never count (2 bits); whether the program before it wrote the map (1 bit)
 //!  1..3   times the block was erased before; of a page of the map the 16 low bits of the one written before it
 //!  3..6   logical page; or number of the page of the map (20 bits), and 4 high bits of the one written before it
@@ -21,6 +21,8 @@ pub enum Content {
     Data(u8),
     /// A page of the map.
     Map,
+    /// A page of a snapshot of the tables in RAM. It is no part of the log.
+    Snapshot,
 }
 
 /// The bytes beside a page.
@@ -104,6 +106,7 @@ const MAP: u8 = 8;
 /// A page of the map that says which was written before it; and one before which the map knew of trims.
 const MAP_AFTER: u8 = 9;
 const MAP_AFTER_TRIMS: u8 = 10;
+const SNAPSHOT: u8 = 11;
 const CONTENT: u8 = 0x0f;
 const ONES: u8 = 0x10;
 const VOID_AT: u32 = 5;
@@ -141,6 +144,7 @@ impl Area {
         let (mut erases, mut number) = (self.erases.min(0xffff), self.number);
         let content = match (self.content, self.after) {
             (Content::Data(stream), _) => stream,
+            (Content::Snapshot, _) => SNAPSHOT,
             (Content::Map, None) => MAP,
             (Content::Map, Some(after)) => {
                 erases = after & 0xffff;
@@ -193,6 +197,7 @@ impl Area {
         let content = match bytes[0] & CONTENT {
             stream if stream <= crate::MAX_STREAMS as u8 => Content::Data(stream),
             MAP..=MAP_AFTER_TRIMS => Content::Map,
+            SNAPSHOT => Content::Snapshot,
             _ => return Found::Torn,
         };
         let three =

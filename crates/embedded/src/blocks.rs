@@ -62,6 +62,21 @@ impl Block {
     /// Nothing is known of it.
     pub const UNKNOWN: Self = Self { packed: 0, opened: 0, erases: 0 };
 
+    /// As a snapshot holds it.
+    pub(crate) fn to_bytes(self) -> [u8; 6] {
+        let ([a, b], [c, d], [e, f]) =
+            (self.packed.to_le_bytes(), self.opened.to_le_bytes(), self.erases.to_le_bytes());
+        [a, b, c, d, e, f]
+    }
+
+    pub(crate) const fn from_bytes([a, b, c, d, e, f]: [u8; 6]) -> Self {
+        Self {
+            packed: u16::from_le_bytes([a, b]),
+            opened: u16::from_le_bytes([c, d]),
+            erases: u16::from_le_bytes([e, f]),
+        }
+    }
+
     /// Pages whose content is current.
     pub(crate) const fn valid(self) -> u32 {
         (self.packed & VALID) as u32

@@ -257,7 +257,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             Content::Map if self.directory.get(number as usize) == Some(&page) => {
                 self.write_map_page(number).map(|()| Moved::Yes)
             }
-            Content::Data(_) | Content::Map => Ok(Moved::No),
+            Content::Data(_) | Content::Map | Content::Snapshot => Ok(Moved::No),
         }
     }
 

@@ -105,7 +105,9 @@ impl fmt::Display for Error {
             }
             Self::WornOut => f.write_str("too few good blocks are left: the store is read-only"),
             Self::NotFormatted => f.write_str("the chip holds no store: format it"),
-            Self::Version(version) => write!(f, "the chip's store has version {version}, not 2"),
+            Self::Version(version) => {
+                write!(f, "the chip's store has version {version}, not 2 or 3")
+            }
             Self::Shape(what) => write!(f, "the chip cannot be used: {what}"),
             Self::Memory(what) => write!(f, "the memory is too small: {what}"),
             Self::TooLarge(most) => write!(f, "at most {most} logical pages fit on this chip"),

@@ -10,6 +10,7 @@ use crate::{
     header::{self, Header},
     log::{MAP_STREAM, NOWHERE},
     policy::{Placement, Victim},
+    snapshot::SNAPSHOT_BLOCKS,
     survey::{Entry, Scan},
 };
 
@@ -42,6 +43,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         for block in 0..self.shape.blocks {
             if self.blocks[block as usize].is_retired()
                 || self.nand.is_bad(block).map_err(device)?
+                || self.is_snapshot_block(block)
             {
                 continue;
             }
@@ -64,7 +66,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 (Some(area), _) => {
                     let stream = match area.content {
                         Content::Data(stream) => stream,
-                        Content::Map => MAP_STREAM as u8,
+                        Content::Map | Content::Snapshot => MAP_STREAM as u8,
                     };
                     let home = &mut self.blocks[block as usize];
                     if home.state() != State::Failing {
@@ -230,6 +232,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if !is_sized {
             self.set_size(header.logical_pages)?;
             self.spare_blocks = header.spare_blocks;
+            self.snapshots.blocks = if header.has_snapshots { SNAPSHOT_BLOCKS } else { 0 };
         }
         scan.newest = sequence;
         self.horizon = header.horizon;

@@ -4,7 +4,9 @@ use crate::{
     Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError, Part,
     blocks::State,
     ftl::{device, most_logical_pages},
+    log::NOWHERE,
     policy::{Placement, Victim},
+    snapshot::{self, LEAST_BLOCKS, SNAPSHOT_BLOCKS, Snapshots},
 };
 
 /// The page of the map that says that a format has begun and has not ended.
@@ -38,14 +40,28 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             bad += u32::from(self.nand.is_bad(block).map_err(device)?);
         }
         self.check_size(&config, bad)?;
+        let with_snapshots = bad.saturating_add(SNAPSHOT_BLOCKS);
+        let keeps_snapshots = self.nand.keeps_snapshots()
+            && snapshot::fits(&self.shape, config.logical_pages)
+            && self.check_size(&config, with_snapshots).is_ok();
         self.forget();
         self.is_mounted = false;
+        self.snapshots = Snapshots::NONE;
+        if self.nand.keeps_snapshots() {
+            self.void_snapshots()?;
+        }
+        let void = self.snapshots.block;
         let mark = self.mark_begun()?;
-        for block in (0..self.shape.blocks).filter(|&block| block != mark) {
+        for block in (0..self.shape.blocks).filter(|&block| block != mark && block != void) {
+            let is_kept = keeps_snapshots && block < SNAPSHOT_BLOCKS;
             if self.nand.is_bad(block).map_err(device)? {
+                if is_kept {
+                    self.blocks[block as usize].retire();
+                }
                 continue;
             }
             match self.nand.erase(block) {
+                Ok(()) if is_kept => {}
                 Ok(()) => {
                     self.blocks[block as usize].set_state(State::Erased);
                     self.free += 1;
@@ -54,6 +70,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 Err(_) => self.nand.mark_bad(block).map_err(device)?,
             }
         }
+        if !keeps_snapshots && void != NOWHERE {
+            self.erase(void)?;
+            self.snapshots = Snapshots::NONE;
+        }
+        self.snapshots.blocks = if keeps_snapshots { SNAPSHOT_BLOCKS } else { 0 };
         let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
         self.check_size(&config, self.shape.blocks.saturating_sub(good))?;
         self.set_size(config.logical_pages)?;
@@ -62,7 +83,19 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.nand.sync().map_err(device)?;
         self.erase(mark)?;
         self.is_mounted = true;
-        self.nand.sync().map_err(device)
+        self.nand.sync().map_err(device)?;
+        self.save_snapshot()
+    }
+
+    /// Before anything is erased: no mount takes a snapshot of what was on the chip, whatever is left of it.
+    fn void_snapshots(&mut self) -> Result<(), Error> {
+        self.find_snapshots()?;
+        let Snapshots { number, torn, .. } = self.snapshots;
+        // A block that is newer than all of these is not erased any more.
+        if number > 0 && !self.open_snapshot_block(torn)? {
+            self.outdate_snapshot()?;
+        }
+        Ok(())
     }
 
     /// Says on the chip that a format has begun: from then on, until the mark is erased, no mount finds a store. It takes a
@@ -80,7 +113,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         };
         self.buffer.fill(0);
         for is_blank in [true, false] {
-            for block in 0..self.shape.blocks {
+            for block in self.first_of_log()..self.shape.blocks {
                 let first = block * self.shape.pages;
                 if self.nand.is_bad(block).map_err(device)?
                     || is_blank && self.area(first)? != Found::Blank
@@ -103,6 +136,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
         }
         Err(Error::WornOut)
+    }
+
+    /// The first block that is never kept for snapshots.
+    const fn first_of_log(&self) -> u32 {
+        if self.shape.blocks < LEAST_BLOCKS { 0 } else { SNAPSHOT_BLOCKS }
     }
 
     /// Whether a store finds room beside so many bad blocks, as many more of which may go bad as it says.

@@ -11,6 +11,7 @@ use crate::{
     memory::{entries_of_map_page, map_pages},
     policy::{Placement, Victim},
     refresh::Reads,
+    snapshot::Snapshots,
     total::Total,
 };
 
@@ -37,7 +38,7 @@ pub struct Counters {
     pub host_writes: u64,
     /// Pages that cleaning moved.
     pub copies: u64,
-    /// Pages of the map that were written.
+    /// Pages of the map, and of snapshots, that were written.
     pub map_writes: u64,
     /// Reads of the map on the chip: of one entry, or a page.
     pub map_reads: u64,
@@ -141,6 +142,7 @@ pub struct Ftl<'a, N, V, P> {
     /// All changes of the map up to this program are on the chip.
     pub(crate) horizon: u64,
     pub(crate) spare_blocks: u32,
+    pub(crate) snapshots: Snapshots,
     pub(crate) counters: Counters,
 }
 
@@ -204,6 +206,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             sweep_began: 0,
             horizon: 0,
             spare_blocks: 0,
+            snapshots: Snapshots::NONE,
             counters: Counters::default(),
         })
     }
@@ -281,8 +284,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// What a block is used for, and the stream it was opened for.
     #[must_use]
     pub fn block_use(&self, block: u32) -> (Use, u8) {
+        let is_of_snapshots = self.is_snapshot_block(block);
         let block = self.blocks[block as usize];
         let used = match block.state() {
+            State::Bad if is_of_snapshots => Use::Snapshots,
             State::Bad => Use::Bad,
             State::Stale | State::Erased | State::Blank => Use::Free,
             State::Open => Use::Open,
@@ -474,11 +479,16 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
-    /// Writes all of the map, so that the next mount has nothing to look for.
+    /// Writes all of the map, so that the next mount has nothing to look for; and where the chip has at least 256 blocks and
+    /// the store leaves room for three, a snapshot of the tables in RAM, which is then all that a mount reads. For an orderly
+    /// stop: the next change costs a program more.
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
+        if self.is_snapshot() {
+            return Ok(());
+        }
         self.make_room()?;
         while !self.cache.is_empty() {
             self.sweep()?;
@@ -488,7 +498,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.end_sweep()?;
         self.end_sweep()?;
         self.write_map_page(0)?;
-        self.nand.sync().map_err(device)
+        self.nand.sync().map_err(device)?;
+        self.save_snapshot()
     }
 
     /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
@@ -557,6 +568,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             logical_pages: self.logical_pages,
             spare_blocks: self.spare_blocks,
             horizon: self.horizon,
+            has_snapshots: self.snapshots.blocks > 0,
             knows_of_trims: self.knows_of_trims,
         };
         header.seal(&mut self.buffer, &self.shape);
@@ -580,6 +592,8 @@ pub enum Use {
     Full,
     /// A program of it failed, or it holds pages that cannot be read: it is not written any more.
     Kept,
+    /// Kept for snapshots of the tables in RAM.
+    Snapshots,
 }
 
 /// The most logical pages that can be stored on a chip of which so many blocks are bad, or may become so, by a

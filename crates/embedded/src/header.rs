@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0      "T"
-//!  1      128 and the version
+//!  1      128 and the version: 3 where the first blocks are kept for snapshots
 //!  2..5   logical pages
 //!  5..7   spare blocks; 2¹⁵ more where a logical page of it was trimmed or lost at any time
 //!  7..12  horizon
@@ -21,12 +21,15 @@ pub(crate) struct Header {
     pub(crate) spare_blocks: u32,
     /// All changes of the map up to this program were on the chip.
     pub(crate) horizon: u64,
+    /// The first blocks are kept for snapshots.
+    pub(crate) has_snapshots: bool,
     /// A logical page of it was trimmed or lost at any time.
     pub(crate) knows_of_trims: bool,
 }
 
 const MAGIC: u8 = b'T';
 const VERSION: u8 = 0x80 | 2;
+const WITH_SNAPSHOTS: u8 = 0x80 | 3;
 const CHECK: usize = 4;
 const TRIMS: u16 = 1 << 15;
 
@@ -36,7 +39,8 @@ impl Header {
         let Some((_, bytes)) = page.split_last_chunk_mut::<{ MAP_HEADER as usize }>() else {
             return;
         };
-        bytes[..2].copy_from_slice(&[MAGIC, VERSION]);
+        bytes[..2]
+            .copy_from_slice(&[MAGIC, if self.has_snapshots { WITH_SNAPSHOTS } else { VERSION }]);
         bytes[2..5].copy_from_slice(&self.logical_pages.to_le_bytes()[..3]);
         let trims = if self.knows_of_trims { TRIMS } else { 0 };
         let spare_blocks = self.spare_blocks.min(u32::from(TRIMS) - 1) as u16 | trims;
@@ -54,9 +58,10 @@ impl Header {
     pub(crate) fn decode(bytes: &[u8; MAP_HEADER as usize]) -> Result<Self, Error> {
         let three = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], 0]);
         match bytes[..2] {
-            [MAGIC, VERSION] => Ok(Self {
+            [MAGIC, version @ (VERSION | WITH_SNAPSHOTS)] => Ok(Self {
                 logical_pages: three(2),
                 spare_blocks: (u16::from_le_bytes([bytes[5], bytes[6]]) & !TRIMS).into(),
+                has_snapshots: version == WITH_SNAPSHOTS,
                 knows_of_trims: bytes[6] & 0x80 != 0,
                 horizon: u64::from(three(7))
                     | u64::from(bytes[10]) << 24
@@ -83,7 +88,7 @@ pub(crate) fn is_whole(page: &[u8], shape: &Geometry) -> bool {
 
 /// One multiplication for each word, in four sums that do not wait for each other: a change within a word is noticed for
 /// certain, any other but once in 2³².
-fn checksum(bytes: &[u8], shape: &Geometry) -> u32 {
+pub(crate) fn checksum(bytes: &[u8], shape: &Geometry) -> u32 {
     let add = |sum: u32, word: u32| (sum.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b1);
     let mut sums = [shape.blocks, shape.pages, shape.page_size, 0];
     let (rows, rest) = bytes.as_chunks::<16>();
@@ -105,6 +110,7 @@ mod tests {
         logical_pages: 8_000_000,
         spare_blocks: 4000,
         horizon: 0x12_3456_789a,
+        has_snapshots: true,
         knows_of_trims: true,
     };
 
@@ -125,8 +131,8 @@ mod tests {
         ] {
             assert!(!is_whole(&page, &other), "{other:?}");
         }
-        page[101 - 15] = 0x83;
-        assert_eq!(header_of(&page), Err(Error::Version(3)));
+        page[101 - 15] = 0x84;
+        assert_eq!(header_of(&page), Err(Error::Version(4)));
         page[101 - 15..101 - 13].copy_from_slice(&[b'C', 1]);
         assert_eq!(header_of(&page), Err(Error::Version(1)));
     }

@@ -38,7 +38,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     #[must_use]
     pub fn health(&self) -> Health {
         let (mut least, mut most, mut sum, mut good) = (u32::MAX, 0, 0_u64, 0_u32);
-        for block in self.blocks.iter() {
+        let mut kept = 0;
+        for (block, number) in self.blocks.iter().zip(0..) {
+            if self.is_snapshot_block(number) {
+                kept += 1;
+                continue;
+            }
             if matches!(block.state(), State::Bad | State::Failing) {
                 continue;
             }
@@ -47,10 +52,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             sum += u64::from(erases);
             good += 1;
         }
-        let bad_blocks = self.shape.blocks.saturating_sub(good);
+        let bad_blocks = self.shape.blocks.saturating_sub(good + kept);
         // The most that may be bad, by bisection: those that are, when the store has too few as it is.
         let streams = self.placement.streams();
-        let (mut fits, mut fits_not) = (bad_blocks, self.shape.blocks);
+        let (mut fits, mut fits_not) = (bad_blocks + kept, self.shape.blocks);
         while fits + 1 < fits_not {
             let bad = fits.midpoint(fits_not);
             if most_logical_pages(&self.shape, bad, streams) >= self.logical_pages.max(1) {
@@ -64,7 +69,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             mean_erases: (sum / u64::from(good.max(1))) as u32,
             most_erases: most,
             bad_blocks,
-            spare_blocks: fits - bad_blocks,
+            spare_blocks: fits - bad_blocks - kept,
             free_blocks: self.free_blocks(),
             corrected_reads: self.counters.corrected_reads,
             most_corrected: self.counters.most_corrected,

@@ -86,6 +86,7 @@ mod resume;
 #[cfg(feature = "embedded-sdmmc")]
 mod sectors;
 mod slots;
+mod snapshot;
 #[cfg(feature = "embedded-storage")]
 mod storage;
 mod survey;

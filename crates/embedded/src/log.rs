@@ -34,7 +34,7 @@ const BEHIND: u32 = 2;
 pub(crate) struct Open {
     pub(crate) block: u32,
     /// The block before.
-    previous: u32,
+    pub(crate) previous: u32,
     /// The page that is programmed next.
     pub(crate) next: u16,
     /// Pages right before it that were cut off: the next program says that they never count.
@@ -86,6 +86,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         number: u32,
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
+        self.outdate_snapshot()?;
         let lane = lane.min(LANES - 1);
         let is_mark = is_mark(content, number);
         if self.open[lane].cut > MOST_VOID && self.before.is_some() && !is_mark {
@@ -134,7 +135,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 (self.counts, self.left_out_from) = (sequence, sequence);
                 self.before = Some(match content {
                     Content::Data(_) => Before::Data(number),
-                    Content::Map => Before::Map(number | trims),
+                    _ => Before::Map(number | trims),
                 });
                 if is_mark {
                     self.advance(lane, 0, State::Closed);
@@ -418,6 +419,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Erases a block that holds nothing that is needed; a block that fails is bad from then on.
     pub(crate) fn erase(&mut self, block: u32) -> Result<(), Error> {
+        self.outdate_snapshot()?;
         let home = &mut self.blocks[block as usize];
         home.set_valid(0);
         self.reads.erased(block);
@@ -447,6 +449,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// A block is bad from now on.
     pub(crate) fn retire(&mut self, block: u32) -> Result<(), Error> {
+        self.outdate_snapshot()?;
         self.blocks[block as usize].retire();
         self.nand.mark_bad(block).map_err(device)
     }

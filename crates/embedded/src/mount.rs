@@ -1,4 +1,4 @@
-//! Finding a store on its chip: without a table of pages.
+//! Finding a store on its chip: without a table of pages, where there is no [`snapshot`](crate::snapshot) of one.
 //!
 //! 1. The area of each block's first page says what the block is. All pages of the map's blocks are looked at, and
 //!    of each page of the map the newest copy counts ([`find_map`](crate::find_map)).
@@ -56,6 +56,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     fn find_all(&mut self) -> Result<(), Error> {
+        if self.mount_snapshot()? {
+            return Ok(());
+        }
         let mut never = Never::default();
         let mut may_be_cut = true;
         let mut scan = Scan::default();
@@ -140,6 +143,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     fn look(&mut self, scan: &mut Scan) -> Result<(), Error> {
         self.find_blocks(scan)?;
         self.find_map(scan)?;
+        self.reserve_snapshot_blocks()?;
         self.find_changes(scan)?;
         // Changes of the map from before now are on the chip at the end of the next sweep.
         self.sweep_began = scan.newest;

@@ -143,6 +143,12 @@ pub trait Nand {
         false
     }
 
+    /// Whether a checkpoint may leave a snapshot of the tables in RAM, which is then all that the next mount reads. It takes three
+    /// blocks of a chip of at least 256, if the store leaves room for them. All drivers of a chip should say the same.
+    fn keeps_snapshots(&self) -> bool {
+        !self.is_cached()
+    }
+
     /// Waits until everything done so far survives a loss of power. A chip whose operations are done when they
     /// return has nothing to do.
     ///
@@ -203,6 +209,9 @@ impl<N: Nand + ?Sized> Nand for &mut N {
     }
     fn lasts(&self, program: u64) -> bool {
         (**self).lasts(program)
+    }
+    fn keeps_snapshots(&self) -> bool {
+        (**self).keeps_snapshots()
     }
     fn sync(&mut self) -> Result<(), NandError> {
         (**self).sync()

@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde::Serialize;
-use thermocline_embedded::{AREA, Area, Found};
+use thermocline_embedded::{AREA, Area, Content, Found};
 use thermocline_files::{Rights, Successor};
 use thermocline_flash::{BlockId, Flash, FlashError, Lpn, Oob};
 use thermocline_ftl::index;
@@ -163,11 +163,17 @@ fn copy_block(
         dumped.bad_blocks += 1;
         return chip.mark_bad(block);
     }
+    let beside = |page: &[u8]| page[at..at + AREA].try_into().unwrap_or([0xff; AREA]);
+    if matches!(
+        Area::decode(&beside(pages[0])),
+        Found::Page(Area { content: Content::Snapshot, .. })
+    ) {
+        // What firmware left for its own next mount; a blank block says that there is none.
+        return Ok(());
+    }
     let programmed = pages.iter().rposition(|page| !is_blank(page)).map_or(0, |last| last + 1);
     for (number, page) in (0..).zip(&pages[..programmed]) {
-        let mut area = [0; AREA];
-        area.copy_from_slice(&page[at..at + AREA]);
-        let oob = oob_of(&area, 0).unwrap_or_else(|| {
+        let oob = oob_of(&beside(page), 0).unwrap_or_else(|| {
             dumped.torn += 1;
             Oob { lpn: Lpn(0), stream: TORN, sequence: 0, time: 0, note: 0 }
         });

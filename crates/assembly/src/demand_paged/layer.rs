@@ -131,7 +131,7 @@ impl<C: Chip> DemandPaged<C> {
     /// The area of a page; `Nothing` in a bad block or one that is erased before use: they may hold anything.
     fn area(&mut self, page: u32) -> Result<Found, Error> {
         let block = page / self.ftl.nand().geometry().pages;
-        if matches!(self.ftl.block_use(block).0, Use::Bad | Use::Free) {
+        if matches!(self.ftl.block_use(block).0, Use::Bad | Use::Free | Use::Snapshots) {
             return Ok(Found::Blank);
         }
         let nand = self.ftl.nand_mut();
@@ -375,6 +375,7 @@ impl<C: Chip> Inspect for DemandPaged<C> {
                     Use::Open => BlockUse::Open,
                     Use::Full => BlockUse::Full,
                     Use::Kept => BlockUse::Condemned,
+                    Use::Snapshots => BlockUse::Records,
                 };
                 (used, stream)
             } else if self.chip().is_bad(block) {

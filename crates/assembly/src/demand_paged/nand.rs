@@ -221,6 +221,8 @@ pub(super) fn oob_of(area: &[u8; AREA], time: u64) -> Option<Oob> {
     let stream = match area.content {
         Content::Data(stream) => stream,
         Content::Map => MAP_STREAM,
+        // A dump is served without them.
+        Content::Snapshot => return None,
     };
     let (before, is_map) = Before::pack(area.before, area.void);
     let map = if is_map { BEFORE_MAP } else { 0 };

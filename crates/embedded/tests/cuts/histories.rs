@@ -128,8 +128,13 @@ pub const KINDS: [(&str, Kind); 13] = [
 ];
 
 /// Blocks, pages of a block, bytes of a page.
-const SHAPES: [(u32, u32, u32); 6] =
+type Shape = (u32, u32, u32);
+
+const SHAPES: [Shape; 6] =
     [(40, 8, 64), (64, 4, 128), (48, 16, 64), (60, 8, 256), (36, 32, 128), (64, 16, 96)];
+
+/// Those of chips that keep snapshots: of one a block, and of two.
+const SHAPES_WITH_SNAPSHOTS: [Shape; 2] = [(256, 8, 384), (256, 24, 256)];
 
 type Store<'a> = Ftl<'a, &'a mut Chip, AnyVictim, AnyPlacement>;
 
@@ -218,6 +223,8 @@ struct History {
     setting: Setting,
     data: Vec<u8>,
     acknowledged: u64,
+    /// Lives often end with a checkpoint, or soon after one.
+    stops: bool,
 }
 
 /// What a life went through until its end.
@@ -324,6 +331,21 @@ impl History {
         }
     }
 
+    /// A checkpoint as the last request of a life, or one of the last.
+    fn stop(&mut self, store: &mut Store<'_>) -> Result<End, Broken> {
+        store.nand_mut().called();
+        let result = store.checkpoint();
+        self.note_losses(store.nand_mut());
+        if let Err(e) = result {
+            return Ok(self.refused(store.nand(), "checkpoint", e)?.unwrap_or(End::Served));
+        }
+        self.promises.flushed();
+        let chip = store.nand_mut();
+        chip.may_lose |= !chip.lost_since;
+        let more = self.draws.pick(&[0, 0, 1, 2, 9]);
+        self.requests(store, more)
+    }
+
     fn requests(&mut self, store: &mut Store<'_>, count: u32) -> Result<End, Broken> {
         for _ in 0..count {
             if let Some(end) = self.request(store)? {
@@ -391,7 +413,10 @@ impl History {
                 if self.draws.below(4) > 0 && self.verify(store)?.is_some() {
                     return Ok(End::Off);
                 }
-                let end = self.requests(store, requests)?;
+                let mut end = self.requests(store, requests)?;
+                if self.stops && matches!(end, End::Served) && self.draws.once_in(2) {
+                    end = self.stop(store)?;
+                }
                 if matches!(end, End::Served | End::WornOut) && self.draws.once_in(2) {
                     self.verify(store)?;
                 }
@@ -456,8 +481,7 @@ struct Used {
 
 const SPARE_BLOCKS: u32 = 2;
 
-fn used(shape: usize, full: u32, bad: u32) -> Used {
-    let (blocks, pages, page_size) = SHAPES[shape];
+fn used((blocks, pages, page_size): Shape, full: u32, bad: u32) -> Used {
     let shape = Geometry { blocks, pages, page_size };
     let mut chip = Chip::new(shape, u64::from(blocks));
     (0..bad).for_each(|i| chip.bad_from_the_factory(i * 7 % blocks));
@@ -473,6 +497,7 @@ fn used(shape: usize, full: u32, bad: u32) -> Used {
         setting,
         data: Vec::new(),
         acknowledged: 0,
+        stops: false,
     };
     let setting = Setting { ..history.setting };
     let lived = life(&mut chip, &setting, true, |store| {
@@ -493,13 +518,13 @@ fn used(shape: usize, full: u32, bad: u32) -> Used {
 
 /// The stores that histories begin with.
 #[derive(Default)]
-pub struct Stores(BTreeMap<(usize, u32, u32), Used>);
+pub struct Stores(BTreeMap<(Shape, u32, u32), Used>);
 
 impl Stores {
-    /// A history.
-    pub fn history(&mut self, kind: Kind, seed: u64) -> Result<u64, Broken> {
+    /// A history, on a chip that keeps snapshots or on one that is too small for them.
+    pub fn history(&mut self, kind: Kind, seed: u64, stops: bool) -> Result<u64, Broken> {
         let mut draws = Draws(seed ^ (kind as u64) << 48);
-        let shape = draws.below(SHAPES.len() as u32) as usize;
+        let shape = draws.pick(if stops { &SHAPES_WITH_SNAPSHOTS } else { SHAPES.as_slice() });
         let full = draws.pick(&[50, 70, 85, 97]);
         let bad = draws.pick(&[0, 0, 1, 2]);
         let used = self.0.entry((shape, full, bad)).or_insert_with(|| used(shape, full, bad));
@@ -515,9 +540,15 @@ impl Stores {
         chip.draws = Draws(draws.next());
         chip.faults = faults(kind, &mut draws);
         let mut history =
-            History { kind, draws, promises, setting, data: Vec::new(), acknowledged: 0 };
+            History { kind, draws, promises, setting, data: Vec::new(), acknowledged: 0, stops };
         let brown_out = matches!(kind, BrownOut | TornBrownOut);
-        let lives = if brown_out { 150 } else { 2 + history.draws.below(6) };
+        let lives = if brown_out && stops {
+            40
+        } else if brown_out {
+            150
+        } else {
+            2 + history.draws.below(6)
+        };
         let longest = if brown_out { history.draws.pick(&[1, 2, 4, 8, 16, 32, 64]) } else { 400 };
         for _ in 0..lives {
             let operations = if brown_out { longest } else { history.draws.below(longest) };
@@ -556,8 +587,9 @@ fn faults(kind: Kind, draws: &mut Draws) -> Faults {
     }
 }
 
-pub fn replay(name: &str, seed: u64) -> String {
+pub fn replay(name: &str, seed: u64, stops: bool) -> String {
+    let test = if stops { "faults_where_snapshots_are_kept" } else { "faults" };
     format!(
-        "THERMOCLINE_FAULTS={name}:{seed} cargo test -p thermocline-embedded --test cuts faults -- --nocapture"
+        "THERMOCLINE_FAULTS={name}:{seed} cargo test -p thermocline-embedded --test cuts -- --exact faults::{test} --nocapture"
     )
 }

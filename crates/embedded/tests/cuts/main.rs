@@ -6,6 +6,7 @@ mod faults;
 mod histories;
 mod nor;
 mod promises;
+mod snapshots;
 
 use std::{env, ops::Range};
 

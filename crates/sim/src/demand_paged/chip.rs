@@ -128,4 +128,9 @@ impl Nand for MapKeeping {
     fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
         self.chip.mark_bad(BlockId(block)).map_err(failed)
     }
+
+    /// Nothing is ever mounted: all blocks are the log's, as in the served layer.
+    fn keeps_snapshots(&self) -> bool {
+        false
+    }
 }

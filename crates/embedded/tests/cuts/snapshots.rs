@@ -1,0 +1,243 @@
+//! Snapshots of the tables in RAM, on a chip that is large enough for them: what a mount reads, and every cut around them.
+
+use thermocline_embedded::{
+    AREA, Config, Error, Ftl, Geometry, Nand, NandError, Static, Use, most_logical_pages,
+    policy::{Cat, Dac},
+};
+
+use crate::{
+    chip::{Chip, Draws},
+    promises::Promises,
+};
+
+const PAGE: usize = 512;
+const SHAPE: Geometry = Geometry { blocks: 256, pages: 8, page_size: PAGE as u32 };
+const LOGICAL: u32 = 1500;
+type Room = Static<256, 10, 60, PAGE>;
+type Store<'a> = Ftl<'a, &'a mut Chip, Cat, Dac<3>>;
+
+const CONFIG: Config = Config { logical_pages: LOGICAL, spare_blocks: 1 };
+
+fn mount<'a>(chip: &'a mut Chip, room: &'a mut Room) -> Result<Store<'a>, Error> {
+    Ftl::mount(chip, room.memory(), Cat::default(), Dac)
+}
+
+fn write(store: &mut Store<'_>, promises: &mut Promises, lpn: u32) -> Result<(), Error> {
+    let mut data = Vec::new();
+    promises.next(lpn, &mut data);
+    let written = store.write(lpn, &data);
+    promises.written(lpn, written);
+    written
+}
+
+fn verify(store: &mut Store<'_>, promises: &mut Promises, when: &str) {
+    let mut data = [0; PAGE];
+    for lpn in 0..LOGICAL {
+        let seen = store.read(lpn, &mut data);
+        promises.seen(lpn, seen, &data).unwrap_or_else(|broken| panic!("{when}: {broken:?}"));
+    }
+}
+
+/// A store that was used for a while, and stopped.
+fn stopped(bad: &[u32]) -> (Chip, Promises) {
+    let mut chip = Chip::new(SHAPE, 3);
+    bad.iter().for_each(|&block| chip.bad_from_the_factory(block));
+    let mut promises = Promises::new(LOGICAL, SHAPE.page_size);
+    let mut room = Room::new();
+    let mut store =
+        Ftl::format(&mut chip, room.memory(), Cat::default(), Dac, CONFIG).expect("there is room");
+    for i in 0..2 * LOGICAL {
+        let lpn = if i < LOGICAL { i } else { i * 739 % LOGICAL };
+        write(&mut store, &mut promises, lpn).expect("written");
+    }
+    store.checkpoint().expect("saved");
+    promises.flushed();
+    drop(store);
+    (chip, promises)
+}
+
+/// Loads of a mount.
+fn loads(chip: &mut Chip, promises: &mut Promises, when: &str) -> u64 {
+    let before = chip.counts.loads;
+    let mut room = Room::new();
+    chip.power_on(u32::MAX);
+    chip.begun();
+    let mut store = mount(chip, &mut room).expect("mounted");
+    let loads = store.nand().counts.loads - before;
+    verify(&mut store, promises, when);
+    loads
+}
+
+#[test]
+fn after_a_checkpoint_a_mount_reads_a_snapshot_and_after_a_change_the_chip() {
+    for bad in [&[][..], &[0], &[1, 2], &[0, 1, 2]] {
+        let (mut chip, mut promises) = stopped(bad);
+        let after_stop = loads(&mut chip, &mut promises, "a stop");
+        // Two of three blocks alternate; the only one is full with the snapshot of the format.
+        let is_quick = bad.len() < 2;
+        assert_eq!(after_stop < 40, is_quick, "{bad:?}: {after_stop}");
+        let mut room = Room::new();
+        let mut store = mount(&mut chip, &mut room).expect("mounted");
+        let health = store.health();
+        assert_eq!(health.bad_blocks, bad.len() as u32);
+        let kept = (0..3).filter(|&block| store.block_use(block).0 == Use::Snapshots).count();
+        assert_eq!(kept, 3 - bad.len());
+        // Reads change nothing, and what was saved is not saved again.
+        let programs = store.nand().counts.programs;
+        verify(&mut store, &mut promises, "reads");
+        store.checkpoint().expect("saved");
+        assert_eq!(store.nand().counts.programs == programs, is_quick, "{bad:?}");
+        write(&mut store, &mut promises, 7).expect("written");
+        drop(store);
+        assert!(loads(&mut chip, &mut promises, "a change") > 250);
+        assert!(chip.broken.is_none(), "{:?}", chip.broken);
+    }
+}
+
+#[test]
+fn without_room_for_three_blocks_more_a_store_has_no_snapshots() {
+    let most = most_logical_pages(&SHAPE, 0, 3);
+    for (logical_pages, kept) in [(most, 0), (most - 40, 3)] {
+        let mut chip = Chip::new(SHAPE, 4);
+        let mut room = Static::<256, 12, 60, PAGE>::new();
+        let config = Config { logical_pages, spare_blocks: 0 };
+        let store = Ftl::format(&mut chip, room.memory(), Cat::default(), Dac::<3>, config)
+            .expect("there is room");
+        let uses = (0..256).filter(|&block| store.block_use(block).0 == Use::Snapshots);
+        assert_eq!(uses.count(), kept);
+    }
+}
+
+/// Some changes and a stop, again and again: blocks for snapshots are erased meanwhile.
+fn work(store: &mut Store<'_>, promises: &mut Promises) -> Result<(), Error> {
+    for stop in 0..3 {
+        for i in 0..3 {
+            write(store, promises, (stop * 331 + i * 17) % LOGICAL)?;
+        }
+        store.checkpoint()?;
+        promises.flushed();
+    }
+    Ok(())
+}
+
+#[test]
+fn the_power_fails_at_every_operation_of_stops_and_nothing_is_lost() {
+    let (used, known) = stopped(&[]);
+    let mut all = used.clone();
+    let before = all.counts;
+    work(&mut mount(&mut all, &mut Room::new()).expect("mounted"), &mut known.clone())
+        .expect("the chip does not fail");
+    let (programs, erases) =
+        (all.counts.programs - before.programs, all.counts.erases - before.erases);
+    assert!(erases > 1 && programs > 25, "{programs} programs, {erases} erases");
+    for cut in 0..=(programs + erases) as u32 {
+        for torn in [false, true] {
+            let (mut chip, mut promises) = (used.clone(), known.clone());
+            chip.faults.torn = torn;
+            let when = format!("cut {cut}, torn {torn}");
+            for left in [cut, cut / 3] {
+                chip.power_on(left);
+                chip.begun();
+                let mut room = Room::new();
+                promises.mounted();
+                if let Ok(mut store) = mount(&mut chip, &mut room) {
+                    let done = work(&mut store, &mut promises);
+                    assert!(matches!(done, Ok(()) | Err(Error::Device)), "{when}: {done:?}");
+                }
+            }
+            promises.mounted();
+            loads(&mut chip, &mut promises, &when);
+            assert!(chip.broken.is_none(), "{when}: {:?}", chip.broken);
+        }
+    }
+}
+
+#[test]
+fn a_format_over_snapshots_that_is_cut_off_leaves_the_old_store_or_none() {
+    for is_changed in [false, true] {
+        let (mut used, mut known) = stopped(&[]);
+        if is_changed {
+            let mut room = Room::new();
+            let mut store = mount(&mut used, &mut room).expect("mounted");
+            for lpn in 0..200 {
+                write(&mut store, &mut known, lpn * 7).expect("written");
+            }
+            store.flush().expect("flushed");
+            known.flushed();
+        }
+        // The blocks for snapshots are erased among the first: of each all that an erase may leave.
+        let cuts = (0..SHAPE.blocks + 20).flat_map(|cut| {
+            let draws = if cut < 10 { 40 } else { 1 };
+            (0..draws).map(move |draw| (cut, draw))
+        });
+        for (cut, draw) in cuts {
+            let (mut chip, mut promises) = (used.clone(), known.clone());
+            (chip.faults.torn, chip.draws) = (cut % 3 > 0 || draw > 0, Draws(draw));
+            chip.power_on(cut);
+            let memory = &mut Room::new();
+            let formatted =
+                Ftl::format(&mut chip, memory.memory(), Cat::default(), Dac::<3>, CONFIG).map(drop);
+            chip.power_on(u32::MAX);
+            promises.mounted();
+            let mut room = Room::new();
+            match mount(&mut chip, &mut room) {
+                Err(Error::NotFormatted) => assert!(formatted.is_err(), "cut {cut}"),
+                Err(e) => panic!("cut {cut}: {e}"),
+                Ok(mut store) => {
+                    let mut data = [0; PAGE];
+                    let empty = (0..LOGICAL).all(|lpn| store.read(lpn, &mut data) == Ok(false));
+                    if !empty {
+                        verify(&mut store, &mut promises, &format!("{is_changed}, cut {cut}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A driver that keeps the next mount from being quick.
+struct Plain(Chip);
+
+impl Nand for Plain {
+    fn geometry(&self) -> Geometry {
+        self.0.geometry()
+    }
+    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        self.0.read(page, offset, into)
+    }
+    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        self.0.read_area(page, into)
+    }
+    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+        self.0.program(page, data, area)
+    }
+    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.0.erase(block)
+    }
+    fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        self.0.is_bad(block)
+    }
+    fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        self.0.mark_bad(block)
+    }
+    fn keeps_snapshots(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_driver_without_snapshots_leaves_none_that_is_out_of_date() {
+    let (chip, mut promises) = stopped(&[]);
+    let mut plain = Plain(chip);
+    let mut room = Room::new();
+    let mut store =
+        Ftl::mount(&mut plain, room.memory(), Cat::default(), Dac::<3>).expect("mounted");
+    let mut data = Vec::new();
+    promises.next(9, &mut data);
+    let written = store.write(9, &data);
+    promises.written(9, written);
+    store.flush().expect("flushed");
+    promises.flushed();
+    drop(store);
+    assert!(loads(&mut plain.0, &mut promises, "a change by another driver") > 250);
+}
