@@ -38,6 +38,7 @@ pub mod demand_paged;
 pub mod device;
 mod error;
 mod format;
+#[cfg(target_os = "linux")]
 mod lost_header;
 pub mod names;
 mod plan;

@@ -10,7 +10,6 @@ use thermocline_units::USUAL_OVER_PROVISIONING;
 use crate::{
     Access, AnyLayer, AssemblyError, PageAt, PolicySpec, Progress, Store,
     chips::{self, Chip, Found, Headless},
-    lost_header,
     reading::{places, read_all},
     store::new_format,
 };
@@ -52,7 +51,10 @@ pub fn repair(
     access: &Access,
     progress: &Progress,
 ) -> Result<Repaired, AssemblyError> {
-    let header = lost_header::renew(place)?;
+    #[cfg(target_os = "linux")]
+    let header = crate::lost_header::renew(place)?;
+    #[cfg(not(target_os = "linux"))]
+    let header: Option<String> = None;
     let before = by_checkpoint(place);
     let access = Access { lengthen: true, ..access.clone() };
     let (mut layer, recovery, headless) = rebuild(place, &access)?;

@@ -19,6 +19,28 @@ use crate::{
     setup::Setup,
 };
 
+/// Threads for one comparison.
+struct Pool(Option<rayon::ThreadPool>);
+
+impl Pool {
+    fn of(threads: usize) -> Result<Self, SimError> {
+        // A browser's worker is one thread, which rayon then takes.
+        if cfg!(target_family = "wasm") {
+            return Ok(Self(None));
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let failed = |e| SimError::Failed(format!("cannot start {threads} threads: {e}"));
+        pool.map(|pool| Self(Some(pool))).map_err(failed)
+    }
+
+    fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
 /// The outcome of one of several jobs.
 #[derive(Debug)]
 pub struct Outcome {
@@ -65,11 +87,8 @@ pub fn compare_each(
         jobs.iter().map(|job| with_fewer_classes(job).unwrap_or_else(|| job.clone())).collect();
     // Threads beyond the number of runs, the oracle's among them, would be idle.
     let threads = threads.min(2 * jobs.len().max(1));
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .map_err(|e| SimError::Failed(format!("cannot start {threads} threads: {e}")))?;
-    let jobs = &pool.install(|| with_rates(jobs, progress))?[..];
+    let pool = Pool::of(threads)?;
+    let jobs = &pool.run(|| with_rates(jobs, progress))?[..];
     let setups: Vec<_> = jobs.iter().map(|job| Setup::of(job).ok()).collect();
     let oracles = Oracles::of(jobs, &setups, oracle)?;
     let runs: Vec<&Job<'_>> = oracles.jobs.iter().chain(jobs).collect();
@@ -85,7 +104,7 @@ pub fn compare_each(
         }
         result
     };
-    let mut results: Vec<_> = pool.install(|| runs.par_iter().enumerate().map(run).collect());
+    let mut results: Vec<_> = pool.run(|| runs.par_iter().enumerate().map(run).collect());
     // The error that stopped the others takes precedence over the interruptions that it caused.
     let cause = |e: &SimError| stops_all(e) && !matches!(e, SimError::Interrupted);
     if stopped.into_inner() {

@@ -14,6 +14,7 @@ use std::{
     cell::Cell,
 };
 
+#[cfg(any(target_os = "linux", test))]
 const HUGE: usize = 2 << 20;
 
 thread_local! {

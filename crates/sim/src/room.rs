@@ -1,8 +1,5 @@
 //! Checks memory before it is allocated, because a failed allocation would end the process.
 
-use std::fs;
-
-use rustix::process::{Resource, getrlimit};
 use thermocline_units::show_size;
 
 use crate::SimError;
@@ -12,7 +9,7 @@ use crate::SimError;
 /// # Errors
 /// [`SimError::Memory`] if they are not.
 pub fn require(bytes: u64, what: &str) -> Result<(), SimError> {
-    match available().filter(|left| bytes > *left) {
+    match system::available().filter(|left| bytes > *left) {
         None => Ok(()),
         Some(left) => Err(SimError::Memory(format!(
             "{what} takes {} of memory at least, and {} can be had; take a smaller device, or larger pages",
@@ -22,37 +19,56 @@ pub fn require(bytes: u64, what: &str) -> Result<(), SimError> {
     }
 }
 
-/// Available bytes: the minimum of the machine's, the control group's and the process's limit.
-/// `None` if the system reports none.
-fn available() -> Option<u64> {
-    [of_machine(), of_group(), of_process()].into_iter().flatten().min()
+/// Where the system says what is left.
+#[cfg(unix)]
+mod system {
+    use std::fs;
+
+    use rustix::process::{Resource, getrlimit};
+
+    /// Available bytes: the minimum of the machine's, the control group's and the process's limit.
+    /// `None` if the system reports none.
+    pub(super) fn available() -> Option<u64> {
+        [of_machine(), of_group(), of_process()].into_iter().flatten().min()
+    }
+
+    fn of_machine() -> Option<u64> {
+        let told = fs::read_to_string("/proc/meminfo").ok()?;
+        Some(field(&told, "MemAvailable:")? * 1024 + field(&told, "SwapFree:")? * 1024)
+    }
+
+    /// A control group's limit minus the usage of its processes. Cached file pages count as available.
+    fn of_group() -> Option<u64> {
+        let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+        let read = |name| fs::read_to_string(format!("/sys/fs/cgroup{path}/{name}")).ok();
+        let number = |name| read(name)?.trim().parse::<u64>().ok();
+        let files = read("memory.stat").and_then(|told| field(&told, "inactive_file")).unwrap_or(0);
+        Some((number("memory.max")? + files).saturating_sub(number("memory.current")?))
+    }
+
+    fn of_process() -> Option<u64> {
+        let most = getrlimit(Resource::As).current?;
+        let mapped = field(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")? * 1024;
+        Some(most.saturating_sub(mapped))
+    }
+
+    /// The number after a name.
+    fn field(told: &str, name: &str) -> Option<u64> {
+        let line = told.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
 }
 
-fn of_machine() -> Option<u64> {
-    let told = fs::read_to_string("/proc/meminfo").ok()?;
-    Some(field(&told, "MemAvailable:")? * 1024 + field(&told, "SwapFree:")? * 1024)
-}
+/// What is left of the memory that a page can have: 4 GiB of addresses.
+#[cfg(target_family = "wasm")]
+mod system {
+    /// Bytes of a page of memory.
+    const PAGE: u64 = 64 << 10;
 
-/// A control group's limit minus the usage of its processes. Cached file pages count as available.
-fn of_group() -> Option<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup{path}/{name}")).ok();
-    let number = |name| read(name)?.trim().parse::<u64>().ok();
-    let files = read("memory.stat").and_then(|told| field(&told, "inactive_file")).unwrap_or(0);
-    Some((number("memory.max")? + files).saturating_sub(number("memory.current")?))
-}
-
-fn of_process() -> Option<u64> {
-    let most = getrlimit(Resource::As).current?;
-    let mapped = field(&fs::read_to_string("/proc/self/status").ok()?, "VmSize:")? * 1024;
-    Some(most.saturating_sub(mapped))
-}
-
-/// The number after a name.
-fn field(told: &str, name: &str) -> Option<u64> {
-    let line = told.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
+    pub(super) fn available() -> Option<u64> {
+        Some((1 << 32) - core::arch::wasm32::memory_size(0) as u64 * PAGE)
+    }
 }
 
 #[cfg(test)]

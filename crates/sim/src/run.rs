@@ -116,7 +116,7 @@ impl Runner<'_> {
     /// Fills the layer, runs it, and collects the result.
     fn drive_this(self, layer: &mut dyn Driven) -> Result<Ran, SimError> {
         let (job, setup) = (self.job, self.setup);
-        let started = Instant::now();
+        let started = clock();
         // The system backs tables when they are first written, so this is the last chance to
         // refuse.
         if let Some(bytes) = self.memory.bytes() {
@@ -148,7 +148,7 @@ impl Runner<'_> {
             setup.warm_up_pages(job),
             self.progress,
         )?;
-        let running = Instant::now();
+        let running = clock();
         let mut before = Snapshot::of(engine.layer());
         engine.run(&mut extents, job.watch, self.progress)?;
         let mut passes = Passes { count: 1, settling: None };
@@ -164,7 +164,7 @@ impl Runner<'_> {
         if job.settle.is_some() {
             (measured.settling, measured.passes) = (passes.settling, Some(passes.count));
         }
-        let seconds = running.elapsed().as_secs_f64();
+        let seconds = running.map(|since| since.elapsed().as_secs_f64());
 
         if job.check {
             layer.inspect().check().map_err(SimError::Broken)?;
@@ -172,12 +172,14 @@ impl Runner<'_> {
         let recorded = measured.recorded.take();
         let facts = before.facts(job, setup, layer, &measured, memory);
         let mut result = RunResult::of(&facts);
-        let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
-        result.perf = Some(Perf {
-            wall_s: started.elapsed().as_secs_f64(),
-            host_pages_per_s: per_second(result.host.pages_written),
-            pages_programmed_per_s: per_second(result.flash.pages_programmed),
-            peak_rss_bytes: peak_rss_bytes(),
+        result.perf = started.zip(seconds).map(|(started, seconds)| {
+            let per_second = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
+            Perf {
+                wall_s: started.elapsed().as_secs_f64(),
+                host_pages_per_s: per_second(result.host.pages_written),
+                pages_programmed_per_s: per_second(result.flash.pages_programmed),
+                peak_rss_bytes: peak_rss_bytes(),
+            }
         });
         let history = recorded.map(|recorded| History {
             samples: recorded.samples,
@@ -227,6 +229,11 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Now; nothing in a browser, where a page measures its workers itself.
+fn clock() -> Option<Instant> {
+    (!cfg!(target_family = "wasm")).then(Instant::now)
 }
 
 /// Peak memory of this process, if the system reports it.

@@ -53,6 +53,8 @@ pub mod settings;
 mod simulation;
 pub mod sweep;
 pub mod trace;
+// Its optimizer takes random numbers of a system.
+#[cfg(not(target_family = "wasm"))]
 pub mod tune;
 pub mod volumes;
 

@@ -5,7 +5,9 @@
 //! part equals the result of [`SelectVolumes`](thermocline_trace::transform::SelectVolumes) on the whole
 //! trace.
 
-use std::{fs::File, ops::Deref, os::unix::fs::FileExt, path::Path, sync::Arc};
+#[cfg(unix)]
+use std::os::unix::fs::FileExt;
+use std::{fs::File, ops::Deref, path::Path, sync::Arc};
 
 use sha2::{Digest, Sha256};
 use thermocline_sim::{Progress, SimError};
@@ -219,6 +221,21 @@ fn request(bytes: &[u8; REQUEST], volume: u32) -> Request {
         hint: u16::from_le_bytes([bytes[25], bytes[26]]),
     }
 }
+
+/// A browser has no temporary files.
+#[cfg(not(unix))]
+trait FileExt {
+    fn write_all_at(&self, _: &[u8], _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+
+    fn read_exact_at(&self, _: &mut [u8], _: u64) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+impl FileExt for File {}
 
 fn spool_error(error: &std::io::Error) -> SimError {
     SimError::Failed(format!(

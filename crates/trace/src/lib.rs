@@ -12,6 +12,7 @@ mod request;
 pub mod stats;
 pub mod transform;
 pub mod write;
+mod zstd;
 
 pub use contents::Contents;
 pub use error::{Place, TraceError};

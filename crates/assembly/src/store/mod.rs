@@ -246,12 +246,23 @@ pub fn begin<C>(layer: &mut AnyLayer<C>, now: u64) -> Result<(), AssemblyError> 
 /// # Errors
 /// [`AssemblyError::Failed`] if the system has no random numbers.
 pub fn new_format() -> Result<Format, AssemblyError> {
+    let mut id = [0; 16];
+    fill_randomly(&mut id)?;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let created = since.map_or(0, |since| since.as_nanos() as u64);
-    let mut id = [0; 16];
-    getrandom::fill(&mut id)
-        .map_err(|e| AssemblyError::Failed(format!("the system has no random numbers: {e}")))?;
     Ok(Format { id, created })
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn fill_randomly(id: &mut [u8]) -> Result<(), AssemblyError> {
+    let failed = |e| AssemblyError::Failed(format!("the system has no random numbers: {e}"));
+    getrandom::fill(id).map_err(failed)
+}
+
+/// A browser has nowhere to keep a store.
+#[cfg(target_family = "wasm")]
+fn fill_randomly(_: &mut [u8]) -> Result<(), AssemblyError> {
+    Err(AssemblyError::Failed("a store cannot be made in a browser".into()))
 }
 
 /// How a layer starts on a chip.

@@ -1,9 +1,9 @@
 //! The first pass over a trace. It writes requests to a temporary file and collects their common
-//! properties. The caller's thread decodes, a second one collects.
+//! properties. The caller's thread decodes, a second one collects; in a browser one does both.
 
 use std::{
     panic::resume_unwind,
-    sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
+    sync::mpsc::{Receiver, Sender, channel, sync_channel},
     thread,
 };
 
@@ -76,14 +76,25 @@ pub(super) fn collect(
 ) -> Result<(Collected, Contents), SimError> {
     let mut contents = Contents::new(mapping.page_size.into())?;
     let mut collected = Collected::new(mapping)?;
+    // With renumbered pages, addresses do not identify contents.
+    let known = (mapping.absolute && mapping.sample.is_none()).then_some(&mut contents);
+    // A browser's worker is one thread.
+    if cfg!(target_family = "wasm") {
+        decode(source, known, progress, |batch, prelude| {
+            collected.take_batch(&batch, prelude, path)?;
+            Ok(Some(batch))
+        })?;
+        return Ok((collected, contents));
+    }
     let (full, batches) = sync_channel(WAITING);
     let (empty, spare) = channel();
     let collected = thread::scope(|scope| {
         let worker =
             scope.spawn(move || collected.take_all(&batches, &empty, path).map(|()| collected));
-        // With renumbered pages, addresses do not identify contents.
-        let known = (mapping.absolute && mapping.sample.is_none()).then_some(&mut contents);
-        let decoded = decode(source, known, &full, &spare, progress);
+        let decoded = decode(source, known, progress, |batch, prelude| {
+            let is_taken = full.send((batch, prelude)).is_ok();
+            Ok(is_taken.then(|| spare.try_recv().unwrap_or_default()))
+        });
         drop(full);
         // An error in a batch takes precedence over an error in a later one.
         let collected = worker.join().unwrap_or_else(|panic| resume_unwind(panic))?;
@@ -95,17 +106,16 @@ pub(super) fn collect(
 /// A batch, and the number of the trace's requests that only prepare the device, as far as known.
 type Message = (Vec<Request>, u64);
 
-/// Passes on batches until the source ends or the receiver is gone.
+/// Passes on batches until the source ends or they are not wanted any more. `pass_on` returns room for the next one.
 fn decode(
     source: &mut dyn Source,
     mut contents: Option<&mut Contents>,
-    full: &SyncSender<Message>,
-    spare: &Receiver<Vec<Request>>,
     progress: &Progress,
+    mut pass_on: impl FnMut(Vec<Request>, u64) -> Result<Option<Vec<Request>>, SimError>,
 ) -> Result<(), SimError> {
     let mut requests = 0;
+    let mut batch = Vec::with_capacity(BATCH);
     loop {
-        let mut batch = spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH));
         source.next_batch(&mut batch, BATCH)?;
         if progress.is_cancelled() {
             return Err(SimError::Interrupted);
@@ -115,8 +125,9 @@ fn decode(
         }
         requests += batch.len() as u64;
         let ended = batch.is_empty();
-        if full.send((batch, source.prelude())).is_err() || ended {
-            return Ok(());
+        match pass_on(batch, source.prelude())? {
+            Some(room) if !ended => batch = room,
+            _ => return Ok(()),
         }
     }
 }
@@ -153,22 +164,27 @@ impl Collected {
         path: &str,
     ) -> Result<(), SimError> {
         for (batch, prelude) in batches {
-            self.bytes.clear();
-            for request in &batch {
-                push_hashed(&mut self.bytes, request);
-            }
-            self.hasher.update(&self.bytes);
-            // The hash does not cover the spool's form.
-            self.bytes.clear();
-            for request in &batch {
-                self.take(request, prelude, path)?;
-            }
-            self.spool.write(&self.bytes)?;
-            if self.sample.is_none() {
-                self.prelude = prelude;
-            }
+            self.take_batch(&batch, prelude, path)?;
             // The receiver is gone at the end.
             let _ = empty.send(batch);
+        }
+        Ok(())
+    }
+
+    fn take_batch(&mut self, batch: &[Request], prelude: u64, path: &str) -> Result<(), SimError> {
+        self.bytes.clear();
+        for request in batch {
+            push_hashed(&mut self.bytes, request);
+        }
+        self.hasher.update(&self.bytes);
+        // The hash does not cover the spool's form.
+        self.bytes.clear();
+        for request in batch {
+            self.take(request, prelude, path)?;
+        }
+        self.spool.append(&self.bytes)?;
+        if self.sample.is_none() {
+            self.prelude = prelude;
         }
         Ok(())
     }

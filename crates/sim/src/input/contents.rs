@@ -2,20 +2,19 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
     io::{BufWriter, Write},
 };
 
 use thermocline_trace::{Op, Request};
 
-use super::spool::spool_error;
+use super::spool::{Spool, spool_error};
 use crate::SimError;
 
 /// The contents known from a trace, while it is read.
 pub(super) struct Contents {
     page: u64,
     /// Number of the request, bytes before the data in the first page, length, bytes.
-    pub out: BufWriter<File>,
+    pub out: BufWriter<Spool>,
     /// Number of requests with known written contents.
     pub requests: u64,
     /// Pages read before they were written, with the contents found.
@@ -26,8 +25,7 @@ pub(super) struct Contents {
 
 impl Contents {
     pub(super) fn new(page: u64) -> Result<Self, SimError> {
-        let file = tempfile::tempfile().map_err(spool_error)?;
-        let out = BufWriter::with_capacity(1 << 20, file);
+        let out = BufWriter::with_capacity(1 << 20, Spool::create()?);
         Ok(Self { page, out, requests: 0, found: Vec::new(), settled: HashSet::new() })
     }
 

@@ -1,8 +1,18 @@
-//! Temporary files between the passes over a trace.
+//! What lies between the passes over a trace: an anonymous temporary file, or memory where there are no files.
 
-use std::{fs::File, io::Write};
+#[cfg(not(target_family = "wasm"))]
+mod file;
+#[cfg(any(target_family = "wasm", test))]
+mod memory;
+
+use std::io::{self, Write};
 
 use thermocline_trace::Request;
+
+#[cfg(not(target_family = "wasm"))]
+use file::Store;
+#[cfg(target_family = "wasm")]
+use memory::Store;
 
 use super::extent::OPS;
 use crate::SimError;
@@ -42,24 +52,49 @@ pub(super) fn decode_request(bytes: &[u8; REQUEST_BYTES]) -> Request {
     }
 }
 
-/// An anonymous temporary file. Batches are large enough to be written without a buffer.
-pub(super) struct Spool(File);
+/// Bytes that are written, then read at any place by several runs. Batches are large enough to need no buffer.
+#[derive(Debug)]
+pub(super) struct Spool(Store);
 
 impl Spool {
     pub(super) fn create() -> Result<Self, SimError> {
-        tempfile::tempfile().map(Self).map_err(spool_error)
+        Store::create().map(Self).map_err(spool_error)
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), SimError> {
+    /// Writes at the end.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SimError> {
         self.0.write_all(bytes).map_err(spool_error)
     }
 
-    pub(super) fn into_file(self) -> File {
-        self.0
+    pub(super) fn write_at(&mut self, bytes: &[u8], at: u64) -> Result<(), SimError> {
+        self.0.write_at(bytes, at).map_err(spool_error)
+    }
+
+    pub(super) fn read_at(&self, into: &mut [u8], at: u64) -> Result<(), SimError> {
+        self.0.read_at(into, at).map_err(spool_error)
+    }
+
+    pub(super) fn cut(&mut self, length: u64) -> Result<(), SimError> {
+        self.0.cut(length).map_err(spool_error)
+    }
+
+    /// The same bytes for another run.
+    pub(super) fn share(&self) -> Result<Self, SimError> {
+        self.0.share().map(Self).map_err(spool_error)
     }
 }
 
-pub(super) fn spool_error(e: std::io::Error) -> SimError {
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) fn spool_error(e: io::Error) -> SimError {
     SimError::Failed(format!(
         "temporary file in {}: {e}; point TMPDIR at a folder with more room",
         std::env::temp_dir().display()

@@ -1,12 +1,10 @@
 //! A trace, read once and renumbered densely, for any number of runs.
 //!
-//! Requests go to a temporary file while the pages that they access are collected. Then the pages
+//! Requests go to a temporary file (in a browser: to memory) while the pages that they access are collected. Then the pages
 //! are numbered, and the requests are rewritten as extents of those numbers, 24 bytes each. If
 //! addresses are kept, requests become extents at once. Every run of a comparison reads that file,
 //! so memory grows with the footprint and not with the trace, and the trace is parsed once. One
 //! thread decodes while another collects.
-
-use std::fs::File;
 
 use thermocline_policy::{Ticks, params::ParamValue};
 use thermocline_trace::{
@@ -19,7 +17,7 @@ use super::{
     BATCH, Batch, Known,
     collect::{Collected, Whole, collect},
     extent::{EXTENT_BYTES, Extent, cuts},
-    spool::{REQUEST_BYTES, decode_request, spool_error},
+    spool::{REQUEST_BYTES, Spool, decode_request, spool_error},
 };
 use crate::{Device, Progress, SimError};
 
@@ -109,11 +107,11 @@ pub struct PreparedTrace {
     /// One bit a logical page: whether the trace ever writes it.
     written: Vec<u64>,
     /// Extents with the trace's times.
-    spool: File,
+    spool: Spool,
     /// Arrival of its first request.
     first_ns: u64,
     /// Written contents: number of the request, bytes before them in the first page, length, bytes.
-    known: File,
+    known: Spool,
 }
 
 /// The numbering of pages.
@@ -173,7 +171,7 @@ impl PreparedTrace {
             known_requests: contents.requests,
             found: contents.found,
             written,
-            spool: collected.spool.into_file(),
+            spool: collected.spool,
             first_ns,
             known: contents.out.into_inner().map_err(|e| spool_error(e.into_error()))?,
         };
@@ -192,7 +190,7 @@ impl PreparedTrace {
         while left > 0 {
             let count = left.min(16 * BATCH as u64);
             input.resize(count as usize * REQUEST_BYTES, 0);
-            read_at(&self.spool, &mut input, from).map_err(spool_error)?;
+            self.spool.read_at(&mut input, from)?;
             output.clear();
             for bytes in input.as_chunks::<REQUEST_BYTES>().0 {
                 let extent = extent(&decode_request(bytes), numbering, mapping);
@@ -202,12 +200,12 @@ impl PreparedTrace {
                 }
                 output.extend_from_slice(&extent.encode());
             }
-            write_at(&self.spool, &output, to).map_err(spool_error)?;
+            self.spool.write_at(&output, to)?;
             from += input.len() as u64;
             to += output.len() as u64;
             left -= count;
         }
-        self.spool.set_len(to).map_err(spool_error)
+        self.spool.cut(to)
     }
 
     /// Pages written by the sample relative to its share of all pages written.
@@ -261,16 +259,12 @@ impl PreparedTrace {
     }
 
     pub(super) fn extents(&self) -> Result<Replay, SimError> {
-        // A cloned file would share its position with other runs of the comparison.
         Ok(Replay {
-            file: self.spool.try_clone().map_err(spool_error)?,
+            spool: self.spool.share()?,
             first_ns: self.first_ns,
             at: 0,
             left: self.requests,
-            known: (self.known_requests > 0)
-                .then(|| self.known.try_clone())
-                .transpose()
-                .map_err(spool_error)?,
+            known: (self.known_requests > 0).then(|| self.known.share()).transpose()?,
             known_at: 0,
             known_left: self.known_requests,
             done: 0,
@@ -343,13 +337,13 @@ pub(super) fn extent(request: &Request, numbering: &Numbering, mapping: TraceMap
 
 /// The position of one run in the renumbered trace.
 pub(crate) struct Replay {
-    file: File,
+    spool: Spool,
     first_ns: u64,
     at: u64,
     pub(super) left: u64,
     /// Number of requests already read.
     done: u64,
-    known: Option<File>,
+    known: Option<Spool>,
     known_at: u64,
     known_left: u64,
     known_requests: u64,
@@ -365,7 +359,7 @@ impl Replay {
         let count = self.left.min(BATCH as u64) as usize;
         let first_ns = self.first_ns;
         let mut bytes = vec![0; count * EXTENT_BYTES];
-        read_at(&self.file, &mut bytes, self.at).map_err(spool_error)?;
+        self.spool.read_at(&mut bytes, self.at)?;
         self.at += bytes.len() as u64;
         self.left -= count as u64;
         batch.extents.extend(bytes.as_chunks::<EXTENT_BYTES>().0.iter().map(|bytes| {
@@ -379,32 +373,22 @@ impl Replay {
 
     /// Reads the known contents of the next `count` requests.
     fn read_known(&mut self, into: &mut Known, count: u64) -> Result<(), SimError> {
-        let Some(file) = &self.known else { return Ok(()) };
+        let Some(spool) = &self.known else { return Ok(()) };
         while self.known_left > 0 {
             let mut head = [0; 24];
-            read_at(file, &mut head, self.known_at).map_err(spool_error)?;
+            spool.read_at(&mut head, self.known_at)?;
             let [number, skip, len] = *head.as_chunks::<8>().0 else { unreachable!("24 bytes") };
             let [number, skip, len] = [number, skip, len].map(u64::from_le_bytes);
             if number >= self.done + count {
                 break;
             }
             let bytes = into.add((number - self.done) as usize, skip as usize, len as usize);
-            read_at(file, bytes, self.known_at + 24).map_err(spool_error)?;
+            spool.read_at(bytes, self.known_at + 24)?;
             self.known_at += 24 + len;
             self.known_left -= 1;
         }
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::io::{self, Read, Write};
 
+use crate::zstd::{Compressor, Decompressor};
+
 const HEADER: usize = 20;
 /// Twice the size of the largest block of requests. A greater length is corrupt and is not
 /// allocated.
 const LARGEST_PAYLOAD: u32 = 4 << 20;
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
-/// Beyond level 3, a better ratio costs more time than reading a text trace.
-const LEVEL: i32 = 3;
 
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,22 +39,20 @@ pub(super) enum Fault {
 
 pub(super) struct BlockWriter<W> {
     pub out: W,
-    compressor: zstd::bulk::Compressor<'static>,
+    compressor: Compressor,
     stored: Vec<u8>,
 }
 
 impl<W: Write> BlockWriter<W> {
     pub fn new(out: W) -> io::Result<Self> {
-        let compressor = zstd::bulk::Compressor::new(LEVEL)?;
+        let compressor = Compressor::new()?;
         Ok(BlockWriter { out, compressor, stored: Vec::new() })
     }
 
     pub fn write(&mut self, kind: Kind, count: u32, payload: &[u8]) -> io::Result<()> {
-        self.stored.clear();
-        self.stored.reserve(zstd::zstd_safe::compress_bound(payload.len()));
-        let packed = self.compressor.compress_to_buffer(payload, &mut self.stored)?;
-        let (coding, stored) =
-            if packed < payload.len() { (ZSTD, &self.stored[..]) } else { (PLAIN, payload) };
+        self.compressor.compress(payload, &mut self.stored)?;
+        let is_smaller = self.stored.len() < payload.len();
+        let (coding, stored) = if is_smaller { (ZSTD, &self.stored[..]) } else { (PLAIN, payload) };
         let mut header = [0; HEADER];
         header[0] = kind as u8;
         header[1] = coding;
@@ -82,13 +80,13 @@ fn checksum(header: &[u8], stored: &[u8]) -> u32 {
 
 pub(super) struct BlockReader<R> {
     pub input: R,
-    decompressor: zstd::bulk::Decompressor<'static>,
+    decompressor: Decompressor,
     stored: Vec<u8>,
 }
 
 impl<R: Read> BlockReader<R> {
     pub fn new(input: R) -> io::Result<Self> {
-        let decompressor = zstd::bulk::Decompressor::new()?;
+        let decompressor = Decompressor::new()?;
         Ok(BlockReader { input, decompressor, stored: Vec::new() })
     }
 
@@ -116,9 +114,8 @@ impl<R: Read> BlockReader<R> {
         match header[1] {
             PLAIN => payload.extend_from_slice(&self.stored),
             ZSTD => {
-                payload.reserve(raw_len as usize);
                 self.decompressor
-                    .decompress_to_buffer(&self.stored, payload)
+                    .decompress(&self.stored, raw_len as usize, payload)
                     .map_err(|_| Fault::Corrupt("the block does not decompress"))?;
             }
             _ => return Err(Fault::Corrupt("the block is coded in an unknown way")),

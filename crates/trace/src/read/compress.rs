@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::unpack::{broken, cut, is_told};
+use crate::zstd;
 
 /// Bytes read ahead of the decompressor.
 const AHEAD: usize = 256 << 10;
@@ -45,7 +46,7 @@ impl Compression {
         let decoder: Box<dyn Read + Send> = match self {
             Compression::Plain => Box::new(packed),
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-            Compression::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+            Compression::Zstd => zstd::decoder(packed)?,
             #[cfg(feature = "xz")]
             Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(packed)),
             #[cfg(feature = "bzip2")]

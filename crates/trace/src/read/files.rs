@@ -1,9 +1,35 @@
 //! The files that a path given by the user refers to.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use super::formats::REGISTRY;
 use crate::TraceError;
+
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn open(path: &Path) -> io::Result<std::fs::File> {
+    std::fs::File::open(path)
+}
+
+/// Opens a file that a page holds.
+#[cfg(target_family = "wasm")]
+pub type Opener = fn(&Path) -> io::Result<Box<dyn io::Read + Send>>;
+
+#[cfg(target_family = "wasm")]
+static OPENER: std::sync::OnceLock<Opener> = std::sync::OnceLock::new();
+
+/// Says how files are opened where the system has none. The first call counts.
+#[cfg(target_family = "wasm")]
+pub fn open_by(opener: Opener) {
+    OPENER.get_or_init(|| opener);
+}
+
+#[cfg(target_family = "wasm")]
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+    OPENER.get().ok_or(io::ErrorKind::Unsupported).map(|open| open(path))?
+}
 
 /// Adds the files for `path`: the file itself or, for a directory or a common prefix, the files of
 /// a trace that consists of several.

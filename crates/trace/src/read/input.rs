@@ -1,13 +1,15 @@
 //! The decompressed bytes of one trace, in a buffer from which readers take slices.
 
 use std::{
-    fs::File,
     io::{self, BufRead, Read},
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use super::unpack::{Passed, Unpacked, explain, unpacked};
+use super::{
+    files,
+    unpack::{Passed, Unpacked, explain, unpacked},
+};
 use crate::{Place, TraceError};
 
 /// Initial size of the buffer: large enough to make system calls rare, small enough for the
@@ -42,8 +44,8 @@ impl Input {
             let known = LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner).take();
             return known.map_or_else(|| Input::new(path, io::stdin()), Ok);
         }
-        let file =
-            File::open(path).map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
+        let file = files::open(path);
+        let file = file.map_err(|source| TraceError::Io { path: path.to_owned(), source })?;
         Input::new(path, file)
     }
 

@@ -61,6 +61,8 @@ use std::{
 };
 
 pub use action::Action;
+#[cfg(target_family = "wasm")]
+pub use files::{Opener, open_by};
 pub use format::Format;
 pub use options::ReadOptions;
 pub use reader::{Guess, Reader};

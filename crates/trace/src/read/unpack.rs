@@ -39,11 +39,12 @@ impl Passed {
     }
 }
 
-/// Unpacks `raw` in a thread that reads ahead.
+/// Unpacks `raw`, in a thread that reads ahead where there are threads.
 pub(super) fn unpacked(raw: impl Read + Send + 'static) -> io::Result<Unpacked> {
     let passed = Passed::default();
     let (is_packed, bytes) = opened(Box::new(Marked(raw)), 0, &passed)?;
-    let bytes: Bytes = if is_packed { Box::new(Ahead::new(bytes)?) } else { bytes };
+    let reads_ahead = is_packed && !cfg!(target_family = "wasm");
+    let bytes: Bytes = if reads_ahead { Box::new(Ahead::new(bytes)?) } else { bytes };
     Ok(Unpacked { bytes, passed })
 }
 
