@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thermocline_sim::{
     History, RunResult,
     answer::{Answer, Candidate, Wish, answer},
@@ -12,7 +12,7 @@ use thermocline_sim::{
 };
 
 /// Results of all policies on one input.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Compared {
     /// The input's name in results.
     pub input: String,
@@ -25,7 +25,7 @@ pub struct Compared {
 }
 
 /// The result of a policy: a run with each seed, or why there is none.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
     /// The user's name of the policy.
     pub policy: String,
@@ -36,7 +36,7 @@ pub struct Row {
 }
 
 /// A policy that could not run on an input.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Refused {
     /// The input.
     pub trace: String,

@@ -4,6 +4,7 @@
 //! many, every second one is dropped and the distance doubles. The same run gives the same samples,
 //! and recording changes no result. Only runs with a history pay for it.
 
+use serde::{Deserialize, Serialize};
 use thermocline_ftl::Counters;
 
 /// Maximum number of samples. A run with this many requests keeps at least half as many.
@@ -17,7 +18,7 @@ const QUANTILES: [f64; 7] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
 const BLOCKS: usize = 101;
 
 /// The course of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// Counts since the statistics began, at equal distances in pages written and at the end.
     pub samples: Vec<Sample>,
@@ -33,7 +34,7 @@ pub struct History {
 }
 
 /// Counts at one time, since the statistics began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Pages that the host wrote.
     pub host_writes: u64,
@@ -48,7 +49,7 @@ pub struct Sample {
 }
 
 /// The response time that this share of the requests did not exceed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Quantile {
     /// The share.
     pub share: f64,

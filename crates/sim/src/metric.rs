@@ -445,7 +445,6 @@ values! {
     f64 => Real,
     bool => Flag,
     String => Text,
-    &'static str => Text,
     Medium => Text,
     Energy => Json,
     BTreeMap<String, u64> => Json,
@@ -498,7 +497,7 @@ macro_rules! part {
         }
     ) => {
         $(#[doc = $about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         $(#[derive($($derive),*)])?
         pub struct $name {
             $(

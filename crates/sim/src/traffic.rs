@@ -26,7 +26,7 @@ const POWERS: usize = 40;
 const FOLLOWED: u32 = 1 << 16;
 
 /// The traffic of an input on a device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Traffic {
     /// The extent of all columns together.
     pub span: Extension,
@@ -52,7 +52,7 @@ pub struct Traffic {
 }
 
 /// The extent of a [`Traffic`], which its columns divide equally.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Extension {
     /// Time by the trace's clock, in microseconds.
     Time(f64),

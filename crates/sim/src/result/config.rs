@@ -15,7 +15,7 @@ part! {
         /// What the user called the policy.
         pub policy: String = facts.job.policy.name.clone() => Look::HIDDEN,
         /// Translation layer.
-        pub layer: &'static str = facts.job.policy.layer.name() => Look::HIDDEN,
+        pub layer: String = facts.job.policy.layer.name().into() => Look::HIDDEN,
         /// Victim policy with its arguments, on the block-mapped layer the choice among pairs; `null`
         /// for the in-place baseline.
         pub victim: Option<String> = victim(facts) => Look::HIDDEN,
@@ -25,7 +25,7 @@ part! {
         /// Read-only and writable data in separate blocks.
         pub read_only_separation: bool = facts.job.policy.read_only_separation => Look::HIDDEN,
         /// `none`, `swap`, or `gap` (of erase counts, on the block-mapped layer).
-        pub wear_leveling: &'static str = wear_leveling(facts) => Look::HIDDEN,
+        pub wear_leveling: String = wear_leveling(facts).into() => Look::HIDDEN,
         /// What makes cleaning start, and the watermarks of each bank.
         pub trigger: Trigger = Trigger::of(facts) => Look::HIDDEN,
         /// `paced`, or the most copies after a page of the host; absent where victims are cleaned whole.
@@ -64,8 +64,8 @@ part! {
         pub filled_pages: u32 = facts.setup.filled_pages => Look::HIDDEN,
         /// `shuffled` where they were written in random order; absent otherwise.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub preconditioned: Option<&'static str> =
-            (facts.job.fill == Fill::Shuffled).then_some("shuffled") => Look::HIDDEN,
+        pub preconditioned: Option<String> =
+            (facts.job.fill == Fill::Shuffled).then_some("shuffled".into()) => Look::HIDDEN,
         /// Logical pages that are used, the first ones; absent where all are.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub used_pages: Option<u32> = facts.job.used.map(|_| facts.setup.used_pages) => Look::HIDDEN,
@@ -79,8 +79,8 @@ part! {
         pub utilization: f64 = f64::from(facts.setup.filled_pages) / facts.setup.capacity as f64
             => Look::HIDDEN,
         /// `device` or `arrivals`.
-        pub clock: &'static str =
-            if facts.setup.clock == Clock::Arrivals { "arrivals" } else { "device" }
+        pub clock: String =
+            if facts.setup.clock == Clock::Arrivals { "arrivals" } else { "device" }.into()
             => Look::HIDDEN,
         /// Time scale of age transformations where none was named.
         pub time_scale_us: f64 = facts.setup.plan.time_scale_ns / 1000.0 => Look::HIDDEN,
@@ -156,10 +156,10 @@ part! {
         pub write_buffer_bytes: Option<u64> => Look::HIDDEN,
         /// Which page leaves that first: `lru` or `fifo`; absent where it has none.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub write_buffer_order: Option<&'static str> => Look::HIDDEN,
+        pub write_buffer_order: Option<String> => Look::HIDDEN,
         /// `fixed` or `dynamic`, its SLC cache; absent where it has none.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub slc_cache: Option<&'static str> => Look::HIDDEN,
+        pub slc_cache: Option<String> => Look::HIDDEN,
         /// Share of the blocks in that, or the most that it borrows; absent where it has none.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub slc_cache_share: Option<f64> => Look::HIDDEN,
@@ -190,8 +190,8 @@ impl From<&Profile> for Device {
             endurance_source: endurance_source(p).map(str::to_owned),
             energy: p.energy,
             write_buffer_bytes: p.write_buffer.map(|buffer| buffer.bytes),
-            write_buffer_order: p.write_buffer.map(|buffer| buffer.order.name()),
-            slc_cache: p.slc_cache.map(|cache| cache.size.name()),
+            write_buffer_order: p.write_buffer.map(|buffer| buffer.order.name().into()),
+            slc_cache: p.slc_cache.map(|cache| cache.size.name().into()),
             slc_cache_share: p.slc_cache.map(|cache| cache.share),
             slc_cache_bits: p.slc_cache.map(|cache| cache.bits),
             stripe_pages: p.stripe_pages,

@@ -149,7 +149,7 @@ part! {
 }
 
 /// A bank.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bank {
     /// Blocks erased.
     pub erases: u64,

@@ -77,7 +77,7 @@ fn times_begin_with_the_earliest_request_wherever_it_stands() {
     let trace = prepare(requests).expect("a trace");
     assert_eq!(trace.duration_ns, 80 * S);
     let result = done(&job("greedy", Input::Trace(&trace, 1)));
-    assert_eq!((result.config.clock, result.trace.arrivals_us), ("arrivals", Some(80e6)));
+    assert_eq!((&*result.config.clock, result.trace.arrivals_us), ("arrivals", Some(80e6)));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_trace_that_only_reads_has_a_clock_and_no_response_times_of_writes() {
     let requests = (0..10).map(|i| request(i * 1_000_000, Op::Read, i * 4096, 4096)).collect();
     let trace = prepare(requests).expect("a trace");
     let result = done(&job("cat", Input::Trace(&trace, 1)));
-    assert_eq!((result.config.clock, result.host.pages_read), ("arrivals", 10));
+    assert_eq!((&*result.config.clock, result.host.pages_read), ("arrivals", 10));
     assert_eq!(result.response_us.write.mean, None);
     assert!(result.response_us.read.mean.is_some());
 }
