@@ -21,7 +21,8 @@ oxlint=$(fetched "@oxlint/linux-$machine-gnu@1.20.0" oxlint)
 [[ -f $tsc && -f $oxlint ]] || exit 0
 
 live=crates/live/assets
-for page in "crates/report/assets/report.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
+web=crates/web/assets
+for page in "$web/playground.js" "$web/worker.js" "$web/offline.js" "crates/report/assets/report.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
     "$live/common.js $live/chipmap.js $live/charts.js $live/replay.js"; do
     # shellcheck disable=SC2086 # the files of one page
     node "$tsc" --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns --target es2022 \

@@ -1,0 +1,226 @@
+"""Tests of the playground in a browser: its results are the command line's, nothing comes from elsewhere, it works without a
+network, the keyboard is enough, an accessibility checker finds nothing.
+
+    browser/playground.py SITE            the tests
+    browser/playground.py SITE --speed    how long runs take here, and by the command line
+"""
+
+import functools
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+import registry
+from chromium import Chromium
+
+THERMOCLINE = os.environ["THERMOCLINE"]
+SITE = sys.argv[1]
+SMALL = [("trace", "corpus/camera-fat32.tct"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("limit", "8000"),
+         ("policies", "thermocline,greedy,dac")]
+WORKLOAD = [("workload", "hot-cold:90/10"), ("capacity", "16MiB"), ("over-provisioning", "15%"), ("bytes", "48MiB"),
+            ("policies", "sep-bit,nftl,cat(tau=84min)")]
+LARGE = [("trace", "corpus/sqlite-ext4.tct"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("loop", "8")]
+
+
+def check(holds, what):
+    if not holds:
+        sys.exit(f"browser/playground.py: {what}")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Served:
+    """The site on a port of its own."""
+
+    def __init__(self, port=0):
+        handler = functools.partial(Quiet, directory=SITE)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def end(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def listed(settings, cwd="."):
+    """What the command line says."""
+    words = [f"--{name}={value}" if value else f"--{name}" for name, value in settings]
+    done = subprocess.run([THERMOCLINE, "compare", *words, "--no-oracle", "--json", "--threads", "1"], capture_output=True, text=True, cwd=cwd, check=False)
+    check(done.returncode == 0, f"{words}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def stable(result):
+    """All but the time of this machine, and RAM: a pointer has four bytes in WebAssembly, as on a controller."""
+    for run in result["runs"]:
+        run.pop("perf", None)
+        run.pop("memory", None)
+    for costs in ("costs", "greedy_costs"):
+        if result["answer"].get(costs):
+            result["answer"][costs] = {key: value for key, value in result["answer"][costs].items() if "bytes" not in key}
+    return result
+
+
+def digest(result):
+    result = stable(result)
+    return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
+
+
+class Page:
+    def __init__(self, browser, port):
+        self.browser, self.address = browser, f"http://127.0.0.1:{port}/"
+
+    def wait(self, script, what, seconds=120):
+        end = time.monotonic() + seconds
+        while not self.browser.evaluate(script):
+            error = self.browser.evaluate("document.getElementById('error').textContent")
+            check(not error, f"{what}: {error}")
+            check(time.monotonic() < end, f"{what}: not after {seconds} s")
+            time.sleep(0.05)
+
+    def open(self, settings=(), **looks):
+        self.browser.look(looks.pop("width", 1000), **looks)
+        # Another fragment alone would not load the page again.
+        self.browser.open("about:blank")
+        self.browser.open(self.address + ("#" + urllib.parse.urlencode(settings) if settings else ""))
+        self.wait("'ready' in document.documentElement.dataset", "the page begins")
+
+    def done(self, what):
+        self.wait("document.getElementById('state').textContent.startsWith('Done')", what)
+
+    def result(self):
+        return json.loads(self.browser.evaluate("fetch(document.getElementById('json-file').href).then((it) => it.text())"))
+
+    def equal(self, settings, what, cwd="."):
+        """What the page has equals what the command line says, and so does its own command line."""
+        ours, theirs = stable(self.result()), stable(listed(settings, cwd))
+        for one, other in zip(ours["runs"], theirs["runs"]):
+            wrong = [key for key in other if one.get(key) != other[key]]
+            check(not wrong, f"{what}: {one['config']['policy']} differs from {other['config']['policy']} in {wrong}: {one.get(wrong[0]) if wrong else ''}")
+        check(digest(ours) == digest(theirs), f"{what}: {digest(ours)} is not the command line's {digest(theirs)}")
+
+    def sound(self, what, axe):
+        check(not self.browser.complaints, f"{what}: {self.browser.complaints[:3]}")
+        strange = [url for url in self.browser.requests if not url.startswith((self.address, "data:", "blob:", "about:"))]
+        check(not strange, f"{what} asks for {strange}")
+        wide = self.browser.evaluate("document.documentElement.scrollWidth - innerWidth")
+        check(wide <= 0, f"{what} is {wide} pixels too wide")
+        if axe:
+            self.browser.evaluate(axe + ";0")
+            found = self.browser.evaluate(
+                "axe.run({ iframes: false }).then(r => r.violations.map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' | ')))")
+            check(not found, f"{what}: {found}")
+
+
+def links(page, axe):
+    """A link makes a view; the view has the command line's results."""
+    for settings, what in ((SMALL, "a recorded trace"), (WORKLOAD, "a workload")):
+        page.open(settings, width=360)
+        page.done(what)
+        page.equal(settings, what)
+        page.sound(what, axe)
+        shown = dict(urllib.parse.parse_qsl(page.browser.evaluate("location.hash.slice(1)")))
+        check(shown == dict(settings), f"{what}: the address says {shown}")
+        lead = page.browser.evaluate("document.getElementById('report').contentDocument.querySelector('.answer').textContent")
+        answer = page.browser.evaluate("document.getElementById('answer').textContent")
+        check(answer and lead.replace("\u00a0", " ") == answer, f"{what}: {answer!r} above a report that says {lead!r}")
+        charts = page.browser.evaluate("document.getElementById('report').contentDocument.querySelectorAll('figure svg').length")
+        check(charts > 5, f"{what}: {charts} charts")
+        command = page.browser.evaluate("document.getElementById('command-is').textContent")
+        printed = subprocess.run(["bash", "-c", f"{command} --json".replace("thermocline", f"'{THERMOCLINE}'", 1)], capture_output=True, text=True, check=False)
+        check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
+
+
+def file(page, work):
+    """A file of one's own, packed, by the keyboard."""
+    csv, packed = os.path.join(work, "mine.csv"), os.path.join(work, "mine.csv.gz")
+    subprocess.run([THERMOCLINE, "trace", "convert", "--limit", "3000", "corpus/developer-ext4.tct", csv], check=True, capture_output=True)
+    with open(csv, "rb") as rows, gzip.open(packed, "wb") as out:
+        out.write(rows.read())
+    page.open(dark=True)
+    browser = page.browser
+    browser.evaluate("(() => { const input = document.getElementById('input'); input.value = 'file'; input.dispatchEvent(new Event('input', { bubbles: true })); })()")
+    node = browser.call("Runtime.evaluate", expression="document.getElementById('file')")["result"]["objectId"]
+    browser.call("DOM.setFileInputFiles", files=[packed], objectId=node)
+    page.wait("document.getElementById('chosen').textContent.includes('mine.csv.gz')", "a file is chosen")
+    browser.evaluate("document.getElementById('settle').focus()")
+    for _ in range(60):
+        browser.press("Tab")
+        if browser.evaluate("document.activeElement.id") == "run":
+            break
+    check(browser.evaluate("document.activeElement.id") == "run", "no way by Tab to the button")
+    browser.press("Enter")
+    page.done("a file")
+    policies = browser.evaluate("new URLSearchParams(location.hash.slice(1)).get('policies')")
+    settings = [("trace", "mine.csv.gz"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("policies", policies)]
+    page.equal(settings, "a file", cwd=work)
+
+
+def wrong(page):
+    """What is wrong is said in words."""
+    page.open()
+    page.browser.evaluate("(() => { document.getElementById('more').value = 'queue-dept 4'; document.getElementById('run').click(); })()")
+    page.wait("document.getElementById('state').textContent !== 'Running …' || true", "an error")
+    end = time.monotonic() + 30
+    while not (error := page.browser.evaluate("document.getElementById('error').textContent")):
+        check(time.monotonic() < end, "no error is shown")
+        time.sleep(0.05)
+    check("did you mean --queue-depth?" in error, error)
+
+
+def offline(page, served):
+    """Without a network the page is there, and runs."""
+    page.browser.evaluate("navigator.serviceWorker.ready.then(() => 0)")
+    served.end()
+    page.open(SMALL)
+    page.done("without a network")
+
+
+def speed(page):
+    """Seconds of a run in one worker, and of the command line on one thread, alternating."""
+    for policy in ("greedy", "dac", "thermocline"):
+        settings = [*LARGE, ("policies", policy)]
+        ratios = []
+        for _ in range(3):
+            page.open(settings)
+            page.done(policy)
+            here = float(page.browser.evaluate("document.getElementById('progress').tBodies[0].rows[0].cells[3].textContent"))
+            begun = time.monotonic()
+            result = listed(settings)
+            whole = time.monotonic() - begun
+            ratios.append((whole / here, here, whole, result["runs"][0]["perf"]["wall_s"]))
+        ratios.sort()
+        ratio, here, whole, wall = ratios[1]
+        memory = page.browser.evaluate("document.getElementById('progress').tBodies[0].rows[0].dataset.memory")
+        print(f"{policy:12} {ratio:.2f} of native speed ({here:.2f} s in the browser, {whole:.2f} s on one thread, {wall:.2f} s of them simulating); {int(memory) >> 20} MiB")
+
+
+def main():
+    served = Served()
+    with tempfile.TemporaryDirectory(prefix="thermocline-playground.") as work, Chromium() as browser:
+        page = Page(browser, served.port)
+        if "--speed" in sys.argv:
+            speed(page)
+            return
+        axe = registry.axe()
+        links(page, axe)
+        file(page, work)
+        page.sound("a file, in the dark", axe)
+        wrong(page)
+        offline(page, served)
+    print("ok      browser/playground.py: links, workloads, a packed file, errors, no network")
+
+
+main()

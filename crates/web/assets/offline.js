@@ -1,0 +1,26 @@
+// @ts-check
+// The service worker: keeps the page, so that it works without a network. A new version has another name, and replaces all.
+const VERSION = "@VERSION@";
+const PAGE = ["./", "playground.css", "playground.js", "simulator.js", "worker.js", "fzstd.js", "thermocline.wasm.packed"];
+const worker = /** @type {any} */ (self);
+
+worker.addEventListener("install", (/** @type {any} */ event) => {
+  event.waitUntil(caches.open(VERSION).then((cache) => cache.addAll(PAGE)).then(() => worker.skipWaiting()));
+});
+
+worker.addEventListener("activate", (/** @type {any} */ event) => {
+  const old = async () => Promise.all((await caches.keys()).filter((name) => name !== VERSION).map((name) => caches.delete(name)));
+  event.waitUntil(old().then(() => worker.clients.claim()));
+});
+
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  if (event.request.method !== "GET" || new URL(event.request.url).origin !== self.location.origin) return;
+  event.respondWith(caches.open(VERSION).then(async (cache) => {
+    const kept = await cache.match(event.request, { ignoreSearch: true });
+    if (kept) return kept;
+    const answer = await fetch(event.request);
+    // Recorded traces are kept once they were asked for.
+    if (answer.ok) await cache.put(event.request, answer.clone());
+    return answer;
+  }));
+});

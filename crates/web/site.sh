@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The playground as files for any web server, without a network of its own: target/site. Serve it, for example by
+# `python3 -m http.server --directory target/site`.
+#
+#   crates/web/site.sh              builds it
+#   crates/web/site.sh --check      checks that it can be built; exit code 77 where Rust's target is missing
+#
+# Environment: PROFILE, the profile of Cargo's, `site` if not set. THERMOCLINE_SKIPPED, a file that gets a line for what is skipped.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+target=${CARGO_TARGET_DIR:-target}
+profile=${PROFILE:-site}
+# Not wasm32-unknown-unknown, where the crate that draws charts measures letters in a page, which a worker has not.
+triple=wasm32-wasip1
+
+missing() {
+    echo "crates/web/site.sh: Rust's target $triple is missing; install it by: rustup target add $triple" >&2
+    [[ ${1:-} == --check ]] || exit 1
+    [[ -z ${THERMOCLINE_SKIPPED:-} ]] || echo "crates/web/site.sh: rustup cannot get Rust's target $triple" >>"$THERMOCLINE_SKIPPED"
+    exit 77
+}
+
+[[ -d $(rustc --print target-libdir --target $triple) ]] || rustup target add $triple || missing "$@"
+if [[ ${1:-} == --check ]]; then
+    exec cargo check --quiet --locked --target $triple --package thermocline-web
+fi
+cargo build --locked --profile "$profile" --target $triple --package thermocline-web
+
+site=$target/site
+rm -rf "$site"
+mkdir -p "$site/corpus"
+page=(index.html playground.css playground.js simulator.js worker.js fzstd.js thermocline.wasm.packed)
+cp crates/web/assets/{index.html,playground.css,playground.js,simulator.js,worker.js} crates/web/vendor/fzstd.js "$site"
+cp corpus/*.tct "$site/corpus"
+built=$profile
+[[ $profile == dev ]] && built=debug
+wasm=$target/$triple/$built/thermocline_web.wasm
+if command -v zstd >/dev/null; then
+    zstd --quiet --ultra -22 -c "$wasm" >"$site/thermocline.wasm.packed"
+else
+    echo "crates/web/site.sh: there is no zstd, so the page packs the simulator by gzip, which takes half as many bytes again" >&2
+    gzip -9nc "$wasm" >"$site/thermocline.wasm.packed"
+fi
+# A page that a browser keeps is replaced when a file of it changes.
+version=$(cd "$site" && cat "${page[@]}" | sha256sum | cut -c1-16)
+sed "s/@VERSION@/thermocline-$version/" crates/web/assets/offline.js >"$site/offline.js"
+echo "$site: $(cd "$site" && cat "${page[@]}" offline.js | wc -c) bytes for a first visit"

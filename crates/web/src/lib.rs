@@ -1,0 +1,23 @@
+//! The simulator for a web page: questions and answers in JSON.
+//!
+//! [`answer`] is all of it. In a browser, each worker has an instance of this library and asks it through [`door`]
+//! (memory, and three functions that the page provides); elsewhere tests call it directly.
+//!
+//! | question | answer |
+//! |---|---|
+//! | `catalogue` | policies, devices with their sources, workloads |
+//! | `run` | the result of one policy, as `thermocline run --json` prints it without `perf` |
+//! | `compare` | policies on one input, with the course of each run: a part of a report |
+//! | `report` | several parts as one comparison: the answer, a report as a page, `compare --json`, the command line, a grid file |
+//!
+//! Settings are those of the command line, as pairs of a name and a value.
+//! A page compares one policy in each worker, and has one of them make the report of all parts.
+
+mod ask;
+#[cfg(target_family = "wasm")]
+pub mod door;
+mod repeat;
+mod work;
+
+pub use ask::answer;
+pub use work::Page;

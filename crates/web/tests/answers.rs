@@ -1,0 +1,111 @@
+//! Questions of a page, and their answers.
+
+use serde_json::{Value, json};
+use thermocline_report::comparison::{self, Repeat};
+use thermocline_study::{
+    Comparison, Context, Door, Silent,
+    jobs::Extras,
+    settings::{compare::CompareSettings, table::Group},
+};
+use thermocline_web::answer;
+
+fn ask(question: &Value) -> Value {
+    serde_json::from_str(&answer(&question.to_string(), |_, _| {})).expect("JSON")
+}
+
+/// A small comparison, without its policies.
+fn settings() -> Vec<(&'static str, Option<&'static str>)> {
+    vec![
+        ("workload", Some("hot-cold:90/10")),
+        ("capacity", Some("16MiB")),
+        ("bytes", Some("48MiB")),
+    ]
+}
+
+#[test]
+fn there_are_policies_devices_and_workloads() {
+    let catalogue = ask(&json!({ "ask": "catalogue" }));
+    for part in ["policies", "devices", "workloads"] {
+        assert!(catalogue["value"][part].as_array().is_some_and(|all| all.len() > 10), "{part}");
+    }
+}
+
+#[test]
+fn parts_of_workers_make_the_report_of_one_comparison() {
+    let with = |more: &[(&'static str, Option<&'static str>)]| [&settings()[..], more].concat();
+    let part = |policy: &'static str| {
+        let settings = with(&[("policies", Some(policy)), ("no-oracle", None)]);
+        let answer =
+            answer(&json!({ "ask": "compare", "settings": settings }).to_string(), |_, _| {});
+        format!("{{\"policy\":\"{policy}\",\"answer\":{answer}}}")
+    };
+    let settings = with(&[("policies", Some("greedy,dac")), ("no-oracle", None)]);
+    let report = |parts: &[&str]| -> Value {
+        let parts = parts.join(",");
+        let question =
+            format!("{{\"ask\":\"report\",\"settings\":{},\"parts\":[{parts}]}}", json!(settings));
+        serde_json::from_str(&answer(&question, |_, _| {})).expect("JSON")
+    };
+    let (greedy, dac) = (part("greedy"), part("dac"));
+    let report_of_both = report(&[&greedy, &dac]);
+    let value = &report_of_both["value"];
+
+    let command = "thermocline compare --workload hot-cold:90/10 --capacity 16MiB --bytes 48MiB --policies greedy,dac --no-oracle";
+    assert_eq!(value["command"], command);
+    assert!(value["grid"].as_str().is_some_and(|grid| grid.ends_with(
+        "workload = [\"hot-cold:90/10\"]\ncapacity = \"16MiB\"\nbytes = \"48MiB\"\npolicy = [\"greedy\", \"dac\"]\n"
+    )));
+    assert_eq!(value["best"], "dac");
+
+    // The same in one piece.
+    let progress = Default::default();
+    let context = Context::new(&Silent, &progress);
+    let settings = CompareSettings::of(settings.clone()).expect("settings");
+    let comparison = Comparison::of(&settings, context).expect("settings");
+    let mut done =
+        comparison.run(Extras { history: true, ..Extras::default() }, context).expect("it runs");
+    let runs = done.inputs[0].rows.iter_mut().flat_map(|row| row.runs.as_mut().expect("it ran"));
+    runs.for_each(|run| run.perf = None);
+    let version = format!("thermocline {}", env!("CARGO_PKG_VERSION"));
+    let repeat = Repeat { command: command.into(), version };
+    let html =
+        comparison::page(&done.inputs, settings.many.wish(), &repeat).render().expect("drawn");
+    let html = Door::CommandLine.words(&html).into_owned();
+    assert!(value["html"] == html, "another page");
+    let (listed, json) = (done.listed(settings.many.wish()), value["json"].as_str().expect("JSON"));
+    assert_eq!(serde_json::from_str::<Value>(json).expect("JSON"), json!(listed));
+
+    // A policy that cannot run is beside those that do.
+    let refused = r#"{"policy":"cat(tau=-1)","answer":{"error":"no"}}"#;
+    let report = report(&[&greedy, refused, &dac]);
+    let html = report["value"]["html"].as_str().expect("a page");
+    assert!(html.contains("<p>cat(tau=-1) could not run: no.</p>"), "{html}");
+}
+
+#[test]
+fn a_run_is_the_command_lines_and_progress_is_told() {
+    let settings = [&settings()[..], &[("policy", Some("cat"))]].concat();
+    let result = ask(&json!({ "ask": "run", "settings": settings }));
+    assert_eq!(result["value"]["config"]["policy"], "cat");
+    assert!(result["value"].get("perf").is_none() && result["notes"].is_array());
+}
+
+#[test]
+fn what_is_wrong_is_an_answer_in_words_of_the_command_line() {
+    let wrong = |settings: Value| {
+        let answer = ask(&json!({ "ask": "run", "settings": settings }));
+        answer["error"].as_str().expect("an error").to_owned()
+    };
+    assert_eq!(
+        wrong(json!([["workload", "uniform"], ["queue-dept", "4"]])),
+        "--queue-dept: there is no such setting; did you mean --queue-depth?"
+    );
+    assert!(wrong(json!([["trace", "none.csv"]])).contains("none.csv"));
+    assert!(
+        wrong(json!([["workload", "uniform"], ["policy", "gredy"]]))
+            .contains("did you mean `greedy`")
+    );
+    assert!(
+        ask(&json!({ "ask": "nothing" }))["error"].as_str().is_some_and(|e| e.contains("question"))
+    );
+}
