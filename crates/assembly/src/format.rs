@@ -116,7 +116,7 @@ fn take_over(place: &Place, options: &FormatOptions) -> Result<(Store, Chip), As
     let mut opened = place.open(&OpenChip::default())?;
     if !options.force && holds_something(&mut *opened.chip) {
         return Err(AssemblyError::Usage(format!(
-            "{place}: is formatted already, or holds what a layer wrote; ‹force› formats it anew, and \
+            "{place}: is formatted already, or holds other data; ‹force› formats it anew, and \
              what it holds is lost"
         )));
     }
@@ -133,13 +133,15 @@ fn plainest(device: Device, options: &FormatOptions) -> Result<Store, AssemblyEr
     Store::fit(device, options.over_provisioning, policy)
 }
 
-/// Whether a chip is formatted, or was and has lost the heads of its log.
+/// Whether a chip is formatted, was and has lost the heads of its log, or holds another program's data.
 fn holds_something(chip: &mut dyn Medium) -> bool {
-    matches!(index::find_summary(chip), Ok(Some(_)))
+    chip.is_foreign()
+        || matches!(index::find_summary(chip), Ok(Some(_)))
         || matches!(index::find_traces(chip), Ok(Some(_)))
 }
 
 fn write(store: &Store, chip: Chip, place: &Place) -> Result<Formatted, AssemblyError> {
+    store.fits_open_blocks(&chip)?;
     let mut layer = store.format(chip, new_format()?)?;
     layer.upkeep().unmount(0).map_err(|e| AssemblyError::failed(place, e))?;
     let chip = layer.chip_mut();

@@ -69,7 +69,9 @@ impl Remounter {
     /// blocks are good for this policy.
     pub fn mount(&self, chip: Chip) -> Result<(AnyLayer<Chip>, Recovery), AssemblyError> {
         let policy = &self.options.policy.name;
-        let mounted = self.store().mount(chip, Mount::Quick).map_err(|e| e.of_policy(policy));
+        let store = self.store();
+        store.fits_open_blocks(&chip)?;
+        let mounted = store.mount(chip, Mount::Quick).map_err(|e| e.of_policy(policy));
         let (layer, recovery) = mounted?;
         if !recovery.clean || !recovery.lost.is_empty() {
             return Err(AssemblyError::Failed(

@@ -153,6 +153,7 @@ impl Candidate {
                 let chip = wrap(chip, &device.profile);
                 let store = adjust(Store::new(device, policy.clone(), summary.logical_pages));
                 let store = grouped(store, &chip).map_err(of_policy)?;
+                store.fits_open_blocks(&chip)?;
                 let how = if options.rebuild { Mount::FromPages } else { Mount::Quick };
                 let (layer, recovery) = store.mount(chip, how).map_err(of_policy)?;
                 options.watermarks = store.watermarks;

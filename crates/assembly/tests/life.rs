@@ -6,6 +6,8 @@ mod reads;
 mod room;
 mod sectors;
 mod small;
+#[cfg(target_os = "linux")]
+mod zones;
 
 use tempfile::TempDir;
 use thermocline_assembly::{

@@ -336,6 +336,55 @@ fn data_that_are_written_once_are_kept_apart_where_the_operator_says_so() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn an_emulated_zoned_device_is_formatted_served_killed_and_served_again() {
+    let folder = TempDir::new().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let chip = format!("zoned:{}", at("zones.img"));
+    let blank = fs::File::create(at("zones.img")).and_then(|file| file.set_len(48 << 20));
+    blank.expect("a blank file");
+    common::fails(3, &["stat", &chip], &["a blank file", "thermocline format zoned:"]);
+    fs::write(at("zones.img.zones"), "capacity 448KiB\nconventional 2\nmax-active 4\nblock 512")
+        .expect("written");
+    common::fails(2, &["format", &chip, "--capacity", "32MiB"], &["--capacity", "zoned"]);
+    common::fails(2, &["format", &chip], &["4 active zones (max_active_zones)", "greedy needs 5"]);
+    // Nothing was written to it so far.
+    fs::File::create(at("zones.img")).and_then(|file| file.set_len(48 << 20)).expect("blank");
+    fs::write(at("zones.img.zones"), "capacity 448KiB\nconventional 2\nmax-active 8\nblock 512")
+        .expect("written");
+    done(&["format", &chip]);
+    common::fails(2, &["format", &chip], &["is formatted already", "--force"]);
+    let stat = json(&["stat", &chip, "--json"]);
+    assert_eq!((&stat["blocks"], &stat["page_size"]), (&90.into(), &4096.into()), "{stat}");
+    let refused = thermocline(&["serve", &chip, "--policy", "sep-bit", "--run", "true"]);
+    assert!(refused.err.contains("allows 8 active zones"), "{}", refused.err);
+    if thermocline_testing::program("nbdcopy").is_none() {
+        return;
+    }
+    let raw: Vec<u8> = (0..12_u32 << 18).flat_map(|word| (word / 1024 + 1).to_le_bytes()).collect();
+    fs::write(at("raw"), &raw).expect("written");
+    let script = format!(
+        "cd {}; for i in 1 2 3 4; do nbdcopy --flush raw \"$uri\"; done; kill -9 $PPID",
+        folder.path().display()
+    );
+    let killed = thermocline(&["serve", &chip, "--policy", "greedy", "--run", &script]);
+    assert_ne!(killed.code, 0);
+    let check = json(&["check", &chip, "--json"]);
+    assert_eq!((&check["sound"], &check["clean"]), (&true.into(), &false.into()), "{check}");
+    assert_eq!(check["pages_verified"], 3072, "{check}");
+    let script = format!("cd {}; nbdcopy --flush raw \"$uri\"", folder.path().display());
+    done(&["serve", &chip, "--policy", "greedy", "--run", &script]);
+    done(&["backup", &chip, &at("copy.img")]);
+    for image in [&chip, &at("copy.img")] {
+        done(&["export", image, &at("out"), "--force"]);
+        assert!(fs::read(at("out")).expect("there").starts_with(&raw), "{image}");
+    }
+    done(&["repair", &chip]);
+    let check = json(&["check", &chip, "--json"]);
+    assert_eq!((&check["sound"], &check["clean"]), (&true.into(), &true.into()), "{check}");
+}
+
+#[test]
 fn a_page_that_cannot_be_read_is_in_no_copy_unless_that_is_wanted() {
     let (folder, path) = filled();
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();

@@ -3,6 +3,7 @@
 //! * [`Ram`]: a chip in memory, with payload and out-of-band areas.
 //! * [`image::Image`]: a chip in a file, which survives a loss of power at any time.
 //! * `Mtd`: raw NAND of a Linux system, behind its character device.
+//! * [`zoned::Zoned`]: a zoned block device of a Linux system, or a file that emulates one.
 //! * [`Faulty`]: faults around any chip. Power fails at a given operation, in any of the ways in
 //!   which that can end, and whatever was cut off shows itself afterwards: it is never taken for
 //!   blank, nor for data. Programs and erases fail, blocks wear out, bits turn.
@@ -25,6 +26,8 @@ mod record;
 mod registry;
 #[cfg(target_os = "linux")]
 pub mod sparse;
+#[cfg(target_os = "linux")]
+pub mod zoned;
 
 pub use faults::{Cut, Faults, FaultsError, Faulty};
 pub use lent::{Lender, Lent};

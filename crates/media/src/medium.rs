@@ -87,6 +87,17 @@ pub trait Medium: Chip + Send {
         Ok(())
     }
 
+    /// Whether it holds data that are not a chip's: those of another program.
+    fn is_foreign(&self) -> bool {
+        false
+    }
+
+    /// The blocks that may be partly programmed at a time, where the device limits that: its own limit, and how many
+    /// of those are left for a layer.
+    fn most_open_blocks(&self) -> Option<(u32, u32)> {
+        None
+    }
+
     /// What it has seen.
     fn health(&self) -> Health {
         Health::default()
@@ -123,6 +134,12 @@ impl<P: DerefMut<Target: Medium> + Send> Medium for P {
     }
     fn publish(&mut self) -> Result<(), MediumError> {
         (**self).publish()
+    }
+    fn is_foreign(&self) -> bool {
+        (**self).is_foreign()
+    }
+    fn most_open_blocks(&self) -> Option<(u32, u32)> {
+        (**self).most_open_blocks()
     }
     fn health(&self) -> Health {
         (**self).health()

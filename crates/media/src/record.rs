@@ -74,6 +74,14 @@ pub(crate) fn encode(kind: Kind, place: Ppn, oob: &Oob, payload: u32) -> Record 
     record
 }
 
+/// A NAND record whose last four bytes hold something else, with the checksum of its place there.
+#[cfg(target_os = "linux")]
+pub(crate) fn at_place(record: &Record, place: Ppn) -> Record {
+    let mut whole = *record;
+    whole[28..].copy_from_slice(&sum_at(record, place).to_le_bytes());
+    whole
+}
+
 /// Whether an area was never written or is erased. A file has holes where nothing was written, and
 /// they read as zeros; a NOR chip is written in full when it is made, so zeros mean bits there.
 pub(crate) fn is_blank(kind: Kind, record: &Record) -> bool {

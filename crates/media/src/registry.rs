@@ -24,6 +24,8 @@ pub const MEDIA: &[MediumEntry] = &[
     crate::image::device::ENTRY,
     #[cfg(target_os = "linux")]
     crate::mtd::ENTRY,
+    #[cfg(target_os = "linux")]
+    crate::zoned::ENTRY,
 ];
 
 /// A medium.

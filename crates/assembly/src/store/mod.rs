@@ -8,6 +8,7 @@ use std::{ops::Range, time::SystemTime};
 
 use thermocline_flash::Chip;
 use thermocline_ftl::{Format, InPlace, Layer, Mount, Nftl, PageMapped, Recovery};
+use thermocline_media::Medium;
 use thermocline_policy::{
     placement::{self, Placement},
     preset::LayerKind,
@@ -118,6 +119,38 @@ impl Store {
         }
         let scale = self.time_scale_ns.unwrap_or_else(|| device.time_scale_ns());
         LayerPlan::new(device.clone(), policy.clone(), &room, self.logical_pages, scale, self.seed)
+    }
+
+    /// Refuses a policy that keeps more blocks partly programmed than the chip's device allows.
+    ///
+    /// # Errors
+    /// [`AssemblyError::Usage`], with the device's limit.
+    pub(crate) fn fits_open_blocks(
+        &self,
+        chip: &(impl Medium + ?Sized),
+    ) -> Result<(), AssemblyError> {
+        let Some((limit, left)) = chip.most_open_blocks() else { return Ok(()) };
+        let geometry = &self.device.profile.geometry;
+        let needed = match self.policy.layer {
+            // One more is of the index log.
+            LayerKind::PageMapped | LayerKind::Dftl => {
+                Some(self.policy.open_blocks(geometry) * geometry.banks + 1)
+            }
+            LayerKind::DemandPaged => Some(4),
+            LayerKind::Nftl | LayerKind::InPlace => None,
+        };
+        if needed.is_some_and(|needed| needed <= left) {
+            return Ok(());
+        }
+        let wants = match needed {
+            Some(needed) => format!("policy {} needs {}", self.policy.name, needed + limit - left),
+            None => format!("policy {} needs any number of them", self.policy.name),
+        };
+        Err(AssemblyError::Usage(format!(
+            "device {} allows {limit} active zones (max_active_zones), and {wants}: take a policy with fewer \
+             streams (`--policy greedy` has 1), or a device that allows more",
+            self.device.profile.name
+        )))
     }
 
     /// Why a policy does not fit, and the over-provisioning that it needs.

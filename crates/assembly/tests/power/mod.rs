@@ -68,7 +68,7 @@ fn use_it(
 }
 
 /// Reads all pages of a file and compares them. Returns the findings; an error matches anything.
-fn compare(world: &World, device: &Device, known: &Known, may_fail: bool) -> Vec<Vec<u64>> {
+pub fn compare(world: &World, device: &Device, known: &Known, may_fail: bool) -> Vec<Vec<u64>> {
     let look = |(page, allowed): (u64, &Vec<u64>)| match world.read(device, page) {
         Ok(found) => {
             assert!(allowed.contains(&found), "page {page} holds {found}, not {allowed:?}");
@@ -126,7 +126,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// Runs histories until the number of images or runs is reached.
-fn histories(ordinary: u64, each: u64, run: impl Fn(u64)) {
+pub fn histories(ordinary: u64, each: u64, run: impl Fn(u64)) {
     let count = number("THERMOCLINE_POWER_IMAGES").unwrap_or(ordinary).div_ceil(each);
     let one = number("THERMOCLINE_POWER_SEED");
     for seed in one.map_or(0..count, |seed| seed..seed + 1) {

@@ -259,6 +259,14 @@ impl<M: Medium> Medium for Faulty<M> {
         self.inner.publish()
     }
 
+    fn is_foreign(&self) -> bool {
+        self.inner.is_foreign()
+    }
+
+    fn most_open_blocks(&self) -> Option<(u32, u32)> {
+        self.inner.most_open_blocks()
+    }
+
     fn remarks(&self) -> Vec<String> {
         self.inner.remarks()
     }

@@ -16,7 +16,7 @@ use super::{error::Damage, layout::PAGE, store::Store, unread::is_unreadable};
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(crate) struct How {
     pub write: bool,
     pub lock: bool,
     pub direct: bool,
@@ -24,7 +24,7 @@ pub(super) struct How {
 
 /// A file.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(crate) struct Disk {
     file: File,
     direct: Option<Direct>,
 }
@@ -39,7 +39,7 @@ struct Direct {
 }
 
 impl Disk {
-    pub(super) fn open(path: &Path, how: How) -> Result<Self, Damage> {
+    pub(crate) fn open(path: &Path, how: How) -> Result<Self, Damage> {
         // Opening a pipe would wait for its other end.
         let kind = Kind::of(path).map_err(Damage::when("open the file"))?;
         if let Kind::Special(_) = kind {
@@ -49,7 +49,7 @@ impl Disk {
     }
 
     /// Opens a file or a block device.
-    pub(super) fn open_any(path: &Path, how: How) -> Result<Self, Damage> {
+    pub(crate) fn open_any(path: &Path, how: How) -> Result<Self, Damage> {
         let mut options = OpenOptions::new();
         options.read(true).write(how.write);
         if how.direct {

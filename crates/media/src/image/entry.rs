@@ -36,7 +36,7 @@ pub(super) fn options(new: &NewChip) -> Options {
 }
 
 /// Why there is no new image, by whose fault it is.
-pub(super) fn refused(error: ImageError) -> MediumError {
+pub(crate) fn refused(error: ImageError) -> MediumError {
     match error.what {
         Damage::NotAFile { .. } => MediumError::Usage(error.to_string()),
         Damage::Exists => MediumError::Exists(error.path),

@@ -140,7 +140,7 @@ fn instead(is: &str) -> &'static str {
 }
 
 impl Damage {
-    pub(super) fn when(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn when(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |error| Self::System { doing, error }
     }
 }

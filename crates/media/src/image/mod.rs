@@ -32,13 +32,13 @@ mod cached;
 mod chip;
 #[cfg(target_os = "linux")]
 pub(crate) mod device;
-mod disk;
-mod entry;
-mod error;
+pub(crate) mod disk;
+pub(crate) mod entry;
+pub(crate) mod error;
 mod layout;
 mod runs;
 mod second;
-mod store;
+pub(crate) mod store;
 mod syncing;
 mod table;
 pub mod tape;

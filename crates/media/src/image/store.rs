@@ -13,7 +13,7 @@ use super::{error::Damage, unread::EIO, unsynced::Unsynced};
 use crate::Durable;
 
 /// The operations of an image on its file.
-pub(super) trait Store: fmt::Debug + Send + Sync {
+pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// Reads exactly that many bytes.
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
 

@@ -5,3 +5,5 @@ mod image;
 mod power;
 mod rules;
 mod volatile_cache;
+#[cfg(target_os = "linux")]
+mod zones;

@@ -1,0 +1,96 @@
+# Our server on zoned block devices: the kernel's null block device and QEMU's zoned NVMe namespace. A file system on each, the
+# server killed under it and started again.
+# modules: null_blk nvme nbd crc32c_generic ext4
+# programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) e2fsck(e2fsprogs) blkzone(util-linux) fio(fio)
+# built: thermocline
+# zoned-nvme: 160M
+
+for module in nbd crc32c_generic ext4 nvme; do modprobe $module; done
+trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
+
+start() {
+    rm -f /tmp/sock
+    # shellcheck disable=SC2086 # no policy is no argument
+    thermocline serve $chip $policy --unix /tmp/sock 2>> /tmp/server &
+    server=$!
+    for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
+    nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
+}
+stop() {
+    nbd-client -d /dev/nbd0 > /dev/null
+    kill $server
+    wait $server || { cat /tmp/server; fail "the server ended with $?"; }
+}
+check() { thermocline check $chip > /tmp/out 2>&1 || { cat /tmp/server /tmp/out; fail "not sound $*"; }; }
+verify() {
+    fingerprints /mnt/net > /tmp/seen
+    cmp /tmp/expected /tmp/seen || fail "files differ"
+    cmp /tmp/random /mnt/random || fail "what was synced last differs"
+}
+
+# session DEVICE: a store on it, with the policy of $policy.
+session() {
+    chip=zoned:$1
+    echo "$1: $(cat /sys/block/"${1#/dev/}"/queue/nr_zones) zones, $(cat /sys/block/"${1#/dev/}"/queue/max_active_zones) of them active, $policy"
+    rm -f /tmp/server
+    # Something of another program's.
+    last=$(blkzone report $1 | tail -1 | sed 's/^ *start: *\(0x[0-9a-f]*\).*/\1/')
+    dd if=/dev/urandom of=$1 bs=4k count=1 seek=$((last / 8)) oflag=direct 2> /dev/null
+    if thermocline format $chip > /tmp/out 2>&1; then fail "data of another program were formatted away"; fi
+    thermocline format $chip --force --over-provisioning 60% > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
+    start
+    if thermocline check $chip > /tmp/out 2>&1; then fail "a device in use was opened twice"; fi
+    mkfs.ext4 -q -F /dev/nbd0
+    mount -t ext4 -o discard /dev/nbd0 /mnt
+    cp -r /lib/modules/*/kernel/drivers/net /mnt/ 2> /dev/null || cp -r /lib/modules/*/kernel/drivers /mnt/net
+    sync
+    fingerprints /mnt/net > /tmp/expected
+    for round in 1 2 3; do
+        # More than the store holds, so that it has to clean.
+        fio --name=churn --directory=/mnt --size=16m --io_size=32m --rw=randwrite --bs=4k --verify=crc32c --do_verify=1 \
+            --verify_fatal=1 --end_fsync=1 --fallocate=none > /tmp/out 2>&1 || { cat /tmp/out; fail "fio in round $round"; }
+        dd if=/dev/urandom of=/tmp/random bs=64k count=20 2> /dev/null
+        dd if=/tmp/random of=/mnt/random bs=1M conv=fsync 2> /dev/null
+        kill -9 $server
+        wait $server || true
+        umount -f /mnt || umount -l /mnt
+        nbd-client -d /dev/nbd0 > /dev/null 2>&1
+        check "after kill $round"
+        start
+        e2fsck -fp /dev/nbd0 > /tmp/out 2>&1 || [ $? = 1 ] || { cat /tmp/out; fail "e2fsck after kill $round"; }
+        mount -t ext4 -o discard /dev/nbd0 /mnt
+        verify
+    done
+    umount /mnt
+    stop
+    check "at the end"
+    echo "$1: $(thermocline stat $chip | grep 'erases of a block')"
+}
+
+# null_blk SETTINGS…: /dev/nullb0 with these.
+null_blk() {
+    rmmod null_blk 2> /dev/null || true
+    modprobe null_blk nr_devices=0
+    mkdir -p /sys/kernel/config
+    grep -q ' /sys/kernel/config ' /proc/mounts || mount -t configfs configfs /sys/kernel/config
+    null=/sys/kernel/config/nullb/nullb0
+    mkdir $null
+    for setting in size=$size memory_backed=1 zoned=1 "$@"; do echo "${setting#*=}" > "$null/${setting%=*}"; done
+    echo 1 > $null/power
+    null=/dev/nullb0
+}
+policy= size=96
+null_blk blocksize=4096 zone_size=2 zone_nr_conv=4
+session "$null"
+rmdir /sys/kernel/config/nullb/nullb0
+policy="--policy greedy" size=160
+null_blk blocksize=512 zone_size=4 zone_capacity=3 zone_max_active=6 zone_max_open=4
+thermocline serve zoned:$null --policy dac > /tmp/out 2>&1 && fail "not formatted"
+session "$null"
+if thermocline serve $chip --policy sep-bit --run true > /tmp/out 2>&1; then fail "too few active zones"; fi
+grep "max_active_zones" /tmp/out
+rmdir /sys/kernel/config/nullb/nullb0
+
+policy=
+for disk in /sys/block/nvme*; do [ "$(cat "$disk/queue/zoned")" = host-managed ] && nvme=/dev/${disk##*/}; done
+session "$nvme"
