@@ -32,6 +32,9 @@ verify() {
     cmp /tmp/random /mnt/random || fail "what was synced last differs"
 }
 
+# written DISK: MiB that were written to it.
+written() { awk '{print int($7 / 2048)}' "/sys/block/${1#/dev/}/stat"; }
+
 # session DEVICE: a store on it, with the policy of $policy.
 session() {
     chip=zoned:$1
@@ -42,6 +45,7 @@ session() {
     dd if=/dev/urandom of=$1 bs=4k count=1 seek=$((last / 8)) oflag=direct 2> /dev/null
     if thermocline format $chip > /tmp/out 2>&1; then fail "data of another program were formatted away"; fi
     thermocline format $chip --force --over-provisioning 60% > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
+    zones=$(written $1) disk=$(written nbd0)
     start
     if thermocline check $chip > /tmp/out 2>&1; then fail "a device in use was opened twice"; fi
     mkfs.ext4 -q -F /dev/nbd0
@@ -68,7 +72,7 @@ session() {
     umount /mnt
     stop
     lost "at the end"
-    echo "$1: $(thermocline stat $chip | grep 'erases of a block')"
+    echo "$1: $(($(written nbd0) - disk)) MiB written to the disk, $(($(written $1) - zones)) MiB to zones;$(thermocline stat $chip | grep 'erases of a block')"
 }
 
 # null_blk SETTINGS…: /dev/nullb0 with these.
