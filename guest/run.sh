@@ -18,7 +18,6 @@
 #   # server: unix                            a served disk as a virtio disk: $DISK
 #   # server: tcp                             a server at $SERVER_HOST, port $SERVER_PORT
 #   # serve: --dead-data fsaf                 more options of that server
-#   # zoned-nvme: 160M                        a zoned NVMe namespace of that size, in zones of 4 MiB that hold 3
 #   # host-check: [ "$(count requests trim)" -gt 0 ]      what must hold here when the guest is done; `count`
 #                                             gives a counter of the server's, of an operation if one is named
 # A server here is stopped in order when the guest is done, and what it served must be sound then.
@@ -191,13 +190,6 @@ for test in "${tests[@]}"; do
         "") ;;
         *) die "$test: '# server:' is unix or tcp" ;;
     esac
-done
-for test in "${tests[@]}"; do
-    size=$(header "$test" zoned-nvme)
-    [ -n "$size" ] || continue
-    truncate -s "$size" "$work/$test.zones"
-    machine+=(-drive "file=$work/$test.zones,if=none,id=$test,format=raw" -device "nvme,id=nvme-$test,serial=$test"
-              -device "nvme-ns,drive=$test,bus=nvme-$test,logical_block_size=4096,physical_block_size=4096,zoned=true,zoned.zone_size=4M,zoned.zone_capacity=3M")
 done
 # Many modules share what they need: each is looked up once.
 for module in $(printf '%s\n' "${modules[@]}" | sort -u); do add_module "$module"; done

@@ -47,7 +47,7 @@ pub(crate) use entry::ENTRY;
 
 use crate::{Health, record::Record};
 use areas::Tables;
-use device::Device;
+use device::{Device, Shape};
 use format::{Fact, Layout};
 use log::Log;
 use reading::Ahead;
@@ -141,9 +141,11 @@ impl Zoned {
         &mut self.blocks[block.index()]
     }
 
-    /// Active zones that the device may have at a time; 0 for any number.
+    /// Active zones that are used of those that the device may have at a time; 0 for any number. Where fewer may be
+    /// open, the kernel's null device closes one for another only as long as one more could be active.
     fn most_active(&self) -> u32 {
-        self.device.shape().most_active
+        let Shape { most_open, most_active, .. } = self.device.shape();
+        most_active - u32::from((1..most_active).contains(&most_open))
     }
 }
 

@@ -6,6 +6,8 @@ use super::device::{Condition, Kind, Shape, Zone};
 
 /// Too many zones are active; as the kernel says it.
 const TOO_MANY_ACTIVE: i32 = 75;
+/// Too many zones are open, and none is closed for another, as the kernel's null device says it.
+const TOO_MANY_OPEN: i32 = 109;
 /// The rules do not allow that; as the kernel says it.
 const NOT_ALLOWED: i32 = 5;
 
@@ -109,6 +111,9 @@ impl Zones {
             && self.open.len() as u32 >= most_open
             && let Some(&oldest) = self.open.front()
         {
+            if most_active > 0 && active >= most_active {
+                return Err(io::Error::from_raw_os_error(TOO_MANY_OPEN));
+            }
             self.leave_open(oldest, Condition::Closed);
         }
         self.zones[number].condition = Condition::Open;

@@ -198,7 +198,7 @@ impl Medium for Zoned {
     /// layer's log while it is written.
     fn most_open_blocks(&self) -> Option<(u32, u32)> {
         let most = self.most_active();
-        (most > 0).then(|| (most, most.saturating_sub(3)))
+        (most > 0).then(|| (self.device.shape().most_active, most.saturating_sub(3)))
     }
 
     fn health(&self) -> Health {
