@@ -1,6 +1,6 @@
 //! The simulator for a web page: questions and answers in JSON.
 //!
-//! [`answer`] is all of it. In a browser, each worker has an instance of this library and asks it through [`door`]
+//! [`answer`] is all of it. In a browser, each worker has an instance of this library and asks it through the module `door`
 //! (memory, and three functions that the page provides); elsewhere tests call it directly.
 //!
 //! | question | answer |
