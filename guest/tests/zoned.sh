@@ -47,7 +47,7 @@ session() {
     sync
     fingerprints /mnt/net > /tmp/expected
     for round in 1 2; do
-        # More than the store holds, so that it has to clean.
+        # Written over again and again, in whatever order.
         fio --name=churn --directory=/mnt --size=12m --io_size=24m --rw=randwrite --bs=4k --verify=crc32c --do_verify=1 \
             --verify_fatal=1 --end_fsync=1 --fallocate=none > /tmp/out 2>&1 || { cat /tmp/out; fail "fio in round $round"; }
         dd if=/dev/urandom of=/tmp/random bs=64k count=20 2> /dev/null

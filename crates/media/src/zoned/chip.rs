@@ -21,7 +21,7 @@ impl Flash for Zoned {
         self.blocks.get(block.index()).is_none_or(|block| block.is_bad)
     }
 
-    /// A block whose zone was [sealed](Zoned::seal) is as good as before. It is erased instead: what it holds is void
+    /// A block whose zone was sealed is as good as before. It is erased instead: what it holds is void
     /// from the next sync on, as behind a mark. One of the layer's own records is read on, and left as it is.
     fn mark_bad(&mut self, block: BlockId) -> Result<(), FlashError> {
         match self.may_change(block) {

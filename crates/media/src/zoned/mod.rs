@@ -1,7 +1,7 @@
 //! A zoned device as a chip: a zone is an erase block, a program writes at its pointer, an erase resets it.
 //!
 //! A zone has no place beside a page, and none that is written in place. So what stands beside pages, its
-//! [record](crate::record), is written twice, and never in between the pages:
+//! record, is written twice, and never in between the pages:
 //!
 //! * **The record log**, in three zones of its own. A sync writes the records of all pages that were programmed
 //!   since the last one there, of whatever zone, in one block for up to 126 of them. Erases, bad marks and erase
@@ -20,7 +20,7 @@
 //! * An erase is noted in memory. It is carried out once a sync that was begun after it is over.
 //! * A zone that was partly written takes one of the device's places for active zones. Where another zone needs the
 //!   place, the zone that was idle longest is *sealed*: it gets its table at the pointer, and is finished. A
-//!   program behind that fails, as one of a worn block does, and [the block is erased where that would be marked](Zoned::seal).
+//!   program behind that fails, as one of a worn block does, and the block is erased where that would be marked.
 //! * After a sync that failed none succeeds.
 
 mod abi;
