@@ -148,7 +148,7 @@ impl Store {
         };
         Err(AssemblyError::Usage(format!(
             "device {} allows {limit} active zones (max_active_zones), and {wants}: take a policy with fewer \
-             streams (`--policy greedy` has 1), or a device that allows more",
+             streams (‹policy greedy› has 1), or a device that allows more",
             self.device.profile.name
         )))
     }
