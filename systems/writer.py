@@ -128,7 +128,8 @@ def write(top, log_path, seed):
                 log.note("done", key, state)
             acknowledged += 1
     except OSError as error:
-        if error.errno not in (errno.EIO, errno.EROFS, errno.ESHUTDOWN, errno.ENOTCONN, errno.ENODEV):
+        # libnbd answers EINVAL where it knows already that the connection is dead.
+        if error.errno not in (errno.EIO, errno.EROFS, errno.ESHUTDOWN, errno.ENOTCONN, errno.ENODEV, errno.EINVAL):
             raise
         print(f"{acknowledged} changes acknowledged, then: {error.strerror}", file=sys.stderr)
 
