@@ -63,10 +63,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 (Some(area), _) if area.content == Content::Map && area.number == BEGUN => {
                     return Err(Error::NotFormatted);
                 }
+                // No part of the log: a driver that takes no snapshots finds those of another here.
+                (Some(area), _) if area.content == Content::Snapshot => {}
                 (Some(area), _) => {
                     let stream = match area.content {
                         Content::Data(stream) => stream,
-                        Content::Map | Content::Snapshot => MAP_STREAM as u8,
+                        _ => MAP_STREAM as u8,
                     };
                     let home = &mut self.blocks[block as usize];
                     if home.state() != State::Failing {

@@ -90,9 +90,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Before anything is erased: no mount takes a snapshot of what was on the chip, whatever is left of it.
     fn void_snapshots(&mut self) -> Result<(), Error> {
         self.find_snapshots()?;
-        let Snapshots { number, torn, .. } = self.snapshots;
         // A block that is newer than all of these is not erased any more.
-        if number > 0 && !self.open_snapshot_block(torn)? {
+        if self.snapshots.number > 0 && !self.open_snapshot_block()? {
             self.outdate_snapshot()?;
         }
         Ok(())

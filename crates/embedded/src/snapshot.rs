@@ -51,7 +51,7 @@ pub(crate) struct Snapshots {
     /// The newest is what RAM holds.
     is_saved: bool,
     /// Blocks whose first page cannot be read, as bits.
-    pub(crate) torn: u8,
+    torn: u8,
 }
 
 impl Snapshots {
@@ -69,7 +69,8 @@ impl Snapshots {
 /// The tables on their way to the chip, or back.
 struct Pass {
     is_saving: bool,
-    /// Pages of the snapshot.
+    /// Where the snapshot begins on the chip, if it is read; and its pages.
+    first: u32,
     count: u32,
     /// Pages done, and bytes of the next one.
     page: u32,
@@ -115,7 +116,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let last = self.snapshots.block * self.shape.pages + self.snapshots.next - BEHIND;
         let Some(Area { number, .. }) = self.known_area(last)? else { return Ok(false) };
         let count = number >> INDEX_BITS;
-        let mut pass = Pass { is_saving: false, count, page: 0, at: usize::MAX / 2 };
+        let first = (last + 1).saturating_sub(count);
+        let mut pass = Pass { is_saving: false, first, count, page: 0, at: usize::MAX / 2 };
         match self.pass(&mut pass) {
             Err(Error::Unreadable(_)) => return Ok(false),
             done => done?,
@@ -132,19 +134,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         let mut found = Snapshots::NONE;
         for block in 0..SNAPSHOT_BLOCKS {
-            if self.nand.is_bad(block).map_err(device)? {
-                self.blocks[block as usize].retire();
-            }
-            if self.blocks[block as usize].is_retired() {
-                continue;
-            }
-            match self.area(block * self.shape.pages)? {
-                Found::Page(Area { content: Content::Snapshot, sequence, .. })
+            match self.first_of_snapshot_block(block)? {
+                Some(Found::Page(Area { content: Content::Snapshot, sequence, .. }))
                     if sequence > found.number =>
                 {
                     (found.block, found.number) = (block, sequence);
                 }
-                Found::Torn => found.torn |= 1 << block,
+                Some(Found::Torn) => found.torn |= 1 << block,
                 _ => {}
             }
         }
@@ -165,11 +161,20 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 Found::Torn => found.number += u64::from(self.shape.pages),
             }
             // The page behind may have been touched.
-            found.next = page + 2;
+            found.next = page + BEHIND;
             break;
         }
         self.snapshots = found;
         Ok(())
+    }
+
+    /// What stands beside the first page of one of these blocks; nothing if it is bad.
+    fn first_of_snapshot_block(&mut self, block: u32) -> Result<Option<Found>, Error> {
+        if self.nand.is_bad(block).map_err(device)? {
+            self.blocks[block as usize].retire();
+        }
+        let is_good = !self.blocks[block as usize].is_retired();
+        Ok(if is_good { Some(self.area(block * self.shape.pages)?) } else { None })
     }
 
     /// What blocks are kept for snapshots is not written, nor cleaned. Where this driver takes none, one that another left is found
@@ -216,11 +221,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let torn = core::mem::take(&mut self.snapshots.torn);
         let Snapshots { block, next, .. } = self.snapshots;
         let has_room = block != NOWHERE && next + count + BEHIND <= self.shape.pages;
-        if (!has_room || torn > 0) && !self.open_snapshot_block(torn)? {
+        if (!has_room || torn > 0) && !self.open_snapshot_block()? {
             return Ok(());
         }
         self.snapshots.number += 1;
-        match self.pass(&mut Pass { is_saving: true, count, page: 0, at: 0 }) {
+        match self.pass(&mut Pass { is_saving: true, first: NOWHERE, count, page: 0, at: 0 }) {
             Err(Error::WornOut) => {
                 self.retire_snapshot_block(self.snapshots.block)?;
                 return self.supersede_snapshot();
@@ -230,7 +235,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.nand.sync().map_err(device)?;
         self.snapshots.is_saved = true;
         for block in (0..SNAPSHOT_BLOCKS).filter(|block| torn >> block & 1 == 1) {
-            self.erase_snapshot_block(block)?;
+            // It may be the one that was opened, or have failed then.
+            if block != self.snapshots.block && self.is_snapshot_block(block) {
+                self.erase_snapshot_block(block)?;
+            }
         }
         Ok(())
     }
@@ -257,8 +265,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Where nothing can be said behind the newest snapshot, another block is newer; or, if there is none, this one is erased.
     fn supersede_snapshot(&mut self) -> Result<(), Error> {
-        let Snapshots { block, next, torn, .. } = self.snapshots;
-        if self.open_snapshot_block(torn)? {
+        let Snapshots { block, next, .. } = self.snapshots;
+        if self.open_snapshot_block()? {
             return Ok(());
         }
         if !self.nand.is_bad(block).map_err(device)?
@@ -279,20 +287,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Makes another block the newest, the oldest one whose first page can be read; false if there is none.
-    pub(crate) fn open_snapshot_block(&mut self, torn: u8) -> Result<bool, Error> {
+    pub(crate) fn open_snapshot_block(&mut self) -> Result<bool, Error> {
         loop {
             let mut oldest = (u64::MAX, NOWHERE);
             for block in 0..SNAPSHOT_BLOCKS {
-                if block == self.snapshots.block
-                    || self.blocks[block as usize].is_retired()
-                    || self.nand.is_bad(block).map_err(device)?
-                {
+                if block == self.snapshots.block {
                     continue;
                 }
-                let number = match self.area(block * self.shape.pages)? {
-                    Found::Page(area) => area.sequence,
-                    Found::Blank => 0,
-                    Found::Torn => u64::MAX - 1 - u64::from(torn >> block & 1),
+                let number = match self.first_of_snapshot_block(block)? {
+                    Some(Found::Page(area)) => area.sequence,
+                    Some(Found::Blank) => 0,
+                    Some(Found::Torn) => u64::MAX - 1,
+                    None => continue,
                 };
                 oldest = oldest.min((number, block));
             }
@@ -456,9 +462,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 Ok(()) => {}
             }
         } else {
-            let last = self.snapshots.block * self.shape.pages + self.snapshots.next - BEHIND;
-            let page = (last + 1).saturating_sub(pass.count) + pass.page;
-            let is_it = self.is_readable(page)?
+            let is_it = self.is_readable(pass.first + pass.page)?
                 && is_whole(&self.buffer, &self.shape)
                 && self.buffer.iter().skip(room).zip(trailer).all(|(&a, b)| a == b);
             if !is_it {

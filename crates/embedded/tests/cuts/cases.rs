@@ -23,14 +23,6 @@ fn mount<'a>(chip: &'a mut Chip, room: &'a mut Room) -> Result<Store<'a>, Error>
     Ftl::mount(chip, room.memory(), Cat::default(), Dac)
 }
 
-fn write(store: &mut Store<'_>, promises: &mut Promises, lpn: u32) -> Result<(), Error> {
-    let mut data = Vec::new();
-    promises.next(lpn, &mut data);
-    let written = store.write(lpn, &data);
-    promises.written(lpn, written);
-    written
-}
-
 /// How many pages are errors; all others must be right.
 fn errors(store: &mut Store<'_>, promises: &mut Promises) -> u32 {
     let mut data = [0; PAGE];
@@ -49,10 +41,10 @@ fn used(chip: &mut Chip) -> Promises {
     let mut promises = Promises::new(LOGICAL, SHAPE.page_size);
     let mut room = Room::new();
     let mut store = format(chip, &mut room).expect("formatted");
-    (0..LOGICAL).for_each(|lpn| write(&mut store, &mut promises, lpn).expect("written"));
+    (0..LOGICAL).for_each(|lpn| promises.write(&mut store, lpn).expect("written"));
     for i in 0..LOGICAL {
         let lpn = ((u64::from(i) * 2_654_435_761) >> 7) % u64::from(LOGICAL);
-        write(&mut store, &mut promises, lpn as u32).expect("written");
+        promises.write(&mut store, lpn as u32).expect("written");
     }
     store.flush().expect("flushed");
     promises.flushed();
@@ -98,7 +90,7 @@ fn a_bus_that_gives_ones_gives_errors_and_harms_nothing() {
         assert_eq!(errors(&mut store, &mut promises), LOGICAL);
         for i in 0..200 {
             // Refused or not.
-            let _ = write(&mut store, &mut promises, (i * 13 + beginning) % LOGICAL);
+            let _ = promises.write(&mut store, (i * 13 + beginning) % LOGICAL);
         }
         store.nand_mut().ones = false;
         // What the layer believed meanwhile may be an error until the next mount.
@@ -121,7 +113,7 @@ fn a_device_that_is_on_for_a_write_at_a_time_pays_little_for_it() {
         let (read, mut room) = (chip.counts.loads, Room::new());
         let mut store = mount(&mut chip, &mut room).expect("mounted");
         loads += store.nand().counts.loads - read;
-        write(&mut store, &mut promises, i * 769 % LOGICAL).expect("written");
+        promises.write(&mut store, i * 769 % LOGICAL).expect("written");
         store.flush().expect("flushed");
         promises.flushed();
     }
@@ -144,8 +136,8 @@ fn a_program_that_times_out_and_was_done_is_older_than_the_next() {
     let mut store = mount(&mut chip, &mut room).expect("mounted");
     for lpn in 0..200 {
         store.nand_mut().answer_once = Some(NandError::Device);
-        assert_eq!(write(&mut store, &mut promises, lpn), Err(Error::Device));
-        write(&mut store, &mut promises, lpn).expect("written");
+        assert_eq!(promises.write(&mut store, lpn), Err(Error::Device));
+        promises.write(&mut store, lpn).expect("written");
     }
     store.flush().expect("flushed");
     promises.flushed();

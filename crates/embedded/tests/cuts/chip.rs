@@ -144,6 +144,8 @@ pub struct Chip {
     pub may_lose: bool,
     /// One was since the last mount.
     pub lost_since: bool,
+    /// The driver takes no snapshots.
+    pub declines_snapshots: bool,
 }
 
 /// Reads in one call of the layer, beyond which it does not end.
@@ -171,6 +173,7 @@ impl Chip {
             last: None,
             may_lose: true,
             lost_since: false,
+            declines_snapshots: false,
         }
     }
 
@@ -424,6 +427,10 @@ impl Chip {
 impl Nand for Chip {
     fn geometry(&self) -> Geometry {
         self.shape
+    }
+
+    fn keeps_snapshots(&self) -> bool {
+        !self.declines_snapshots
     }
 
     fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {

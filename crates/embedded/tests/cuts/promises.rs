@@ -1,6 +1,9 @@
 //! What a host may see of a store: the model that every read is held against.
 
-use thermocline_embedded::Error;
+use thermocline_embedded::{
+    Error, Ftl, Nand,
+    policy::{Placement, Victim},
+};
 
 /// What was promised of a logical page. A version is the number of a write; 0 is no data.
 #[derive(Clone, Debug)]
@@ -88,6 +91,19 @@ impl Promises {
         for i in 3..(self.page_size / 4) as u32 {
             data.extend_from_slice(&word(lpn, self.version, i).to_le_bytes());
         }
+    }
+
+    /// Writes the next version of a page.
+    pub fn write<N: Nand, V: Victim, P: Placement>(
+        &mut self,
+        store: &mut Ftl<'_, N, V, P>,
+        lpn: u32,
+    ) -> Result<(), Error> {
+        let mut data = Vec::new();
+        self.next(lpn, &mut data);
+        let written = store.write(lpn, &data);
+        self.written(lpn, written);
+        written
     }
 
     /// A write of the next version came back with this.
