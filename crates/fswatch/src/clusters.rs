@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use thermocline_ftl::{FtlError, Layer};
 
-use crate::sectors::{Sectors, Shape, overlap};
+use crate::sectors::{Sectors, Shape, is_set, overlap};
 
 /// Number of writes of the table's sector since the data, at most two; for the first copy, and for
 /// the second.
@@ -87,6 +87,22 @@ impl Clusters {
                 *state += ONE[copy];
             }
         }
+    }
+
+    /// A sector with the bits of these clusters was written. Ones are clusters in use.
+    pub fn bitmap_written<L: Layer + ?Sized>(
+        &mut self,
+        clusters: Range<u32>,
+        bits: &[u8],
+        sectors: &mut Sectors<'_, L>,
+    ) -> Result<(), FtlError> {
+        self.table_written(clusters.clone(), 0);
+        for cluster in clusters.clone() {
+            if is_set(bits, cluster - clusters.start) {
+                self.allocated(cluster, sectors)?;
+            }
+        }
+        Ok(())
     }
 
     /// The table says that a cluster is free, and is not believed yet.

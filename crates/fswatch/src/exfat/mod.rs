@@ -153,12 +153,7 @@ impl ExFat {
         if is_short_of_own || beyond.any(|bit| is_set(new, bit) && !is_set(old, bit)) {
             return Ok(Verdict::Implausible);
         }
-        self.clusters.table_written(numbers.clone(), 0);
-        for cluster in numbers.clone() {
-            if is_set(new, cluster - numbers.start) {
-                self.clusters.allocated(cluster, sectors)?;
-            }
-        }
+        self.clusters.bitmap_written(numbers, new, sectors)?;
         Ok(Verdict::Keep)
     }
 

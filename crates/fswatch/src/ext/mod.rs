@@ -137,12 +137,7 @@ impl Ext {
             if !self.is_own_set(&blocks, new) {
                 return Ok(Verdict::Implausible);
             }
-            self.clusters.table_written(blocks.clone(), 0);
-            for block in blocks.clone() {
-                if is_set(new, block - blocks.start) {
-                    self.clusters.allocated(block, sectors)?;
-                }
-            }
+            self.clusters.bitmap_written(blocks, new, sectors)?;
             return Ok(Verdict::Keep);
         }
         let (home, _) = Layout::home(self.layout.begin, self.sector_size());

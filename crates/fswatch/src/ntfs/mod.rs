@@ -160,12 +160,7 @@ impl Ntfs {
                 return Ok(Verdict::Implausible);
             }
             let clusters = self.clusters_of(index, new.len());
-            self.clusters.table_written(clusters.clone(), 0);
-            for cluster in clusters.clone() {
-                if is_set(new, cluster - clusters.start) {
-                    self.clusters.allocated(cluster, sectors)?;
-                }
-            }
+            self.clusters.bitmap_written(clusters, new, sectors)?;
             return Ok(Verdict::Keep);
         }
         let is_same = if self.layout.restarts.contains(&sector) {

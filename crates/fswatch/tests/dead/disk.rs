@@ -279,6 +279,12 @@ impl Disk {
     }
 }
 
+/// The last sector of the image with this number.
+pub fn at(image: &mut [(u64, Sector)], sector: u64) -> &mut Sector {
+    let found = image.iter_mut().rev().find(|(at, _)| *at == sector);
+    &mut found.expect("a written sector").1
+}
+
 /// A sector with unique content.
 pub fn stamp(a: u64, b: u64) -> Sector {
     let mut draws = Draws(a.wrapping_mul(0x9e37) ^ b.rotate_left(40) ^ 0x5ec7);

@@ -1,7 +1,7 @@
 //! exFAT: the bitmap shows which clusters are free.
 
 use crate::{
-    disk::{Disk, Drops, SECTOR, Sector, stamp},
+    disk::{Disk, Drops, SECTOR, Sector, at, stamp},
     exfat_image::ExFatImage,
     tables_image::{BASIC_DATA, gpt, mbr},
 };
@@ -23,12 +23,6 @@ fn found_with(image: &ExFatImage, change: impl FnOnce(&mut Vec<(u64, Sector)>)) 
     let while_written = disk.layer.volumes();
     assert_eq!(disk.power_cycle().layer.volumes(), while_written);
     while_written
-}
-
-/// The last sector of the image with this number.
-fn at(image: &mut [(u64, Sector)], sector: u64) -> &mut Sector {
-    let found = image.iter_mut().rev().find(|(at, _)| *at == sector);
-    &mut found.expect("a written sector").1
 }
 
 /// A simple host that writes sectors in the given order.

@@ -1,16 +1,13 @@
 //! ext2, ext3 and ext4, made and changed by e2fsprogs: no block in use is taken for a free one, and without a journal free
 //! ones are found. `debugfs` leaves a journal's tail alone, so with one nothing may be believed.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 use thermocline_testing::{Draws, program};
 
 use crate::{
-    disk::{Disk, Drops, SECTOR, Sector, stamp},
+    copied::Copied,
+    disk::{Disk, Drops, SECTOR, Sector},
     tables_image::{LINUX, gpt, mbr},
 };
 
@@ -26,119 +23,51 @@ fn run(name: &str, args: &[&str]) {
     assert!(done.status.success(), "{name} {args:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A file with a volume, of which a device has a copy.
-struct Host {
-    folder: tempfile::TempDir,
-    begin: u64,
-    disk: Disk,
-    /// The volume as the device knows it.
-    sent: Vec<u8>,
-    draws: Draws,
+/// A volume made with these options, in a partition at a sector or on the whole device.
+fn host(options: &[&str], begin: u64, per_page: usize, drops: Drops) -> Option<Copied> {
+    program("mke2fs").and(program("debugfs"))?;
+    let disk = Disk::with(DEVICE, per_page, drops, |_| {});
+    let mut host = Copied::new(begin, VOLUME, disk, used);
+    let fixed = ["-q", "-F", "-U", "6d7a1c0e-0000-4000-8000-000000000001"];
+    let seed = ["-E", "hash_seed=6d7a1c0e-0000-4000-8000-000000000002"];
+    let image = host.image();
+    let place = [image.to_str().expect("UTF-8"), "24M"];
+    run("mke2fs", &[&fixed[..], &seed, options, &place].concat());
+    if begin > 0 {
+        host.disk.write(0, &mbr(&[(0x83, begin, VOLUME)]));
+    }
+    host.send();
+    Some(host)
 }
 
-impl Host {
-    /// A volume made with these options, in a partition at a sector or on the whole device.
-    fn new(options: &[&str], begin: u64, per_page: usize, drops: Drops) -> Option<Self> {
-        program("mke2fs").and(program("debugfs"))?;
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut host = Self {
-            begin,
-            disk: Disk::with(DEVICE, per_page, drops, |_| {}),
-            sent: vec![0; VOLUME as usize * SECTOR],
-            draws: Draws(7),
-            folder,
-        };
-        let fixed = ["-q", "-F", "-U", "6d7a1c0e-0000-4000-8000-000000000001"];
-        let seed = ["-E", "hash_seed=6d7a1c0e-0000-4000-8000-000000000002"];
-        let image = host.image();
-        let place = [image.to_str().expect("UTF-8"), "24M"];
-        run("mke2fs", &[&fixed[..], &seed, options, &place].concat());
-        if begin > 0 {
-            host.disk.write(0, &mbr(&[(0x83, begin, VOLUME)]));
+/// Changes the volume by commands of `debugfs`.
+fn change(host: &mut Copied, commands: &str) {
+    let (script, image) = (host.file("script"), host.image());
+    fs::write(&script, commands).expect("written");
+    let [script, image] = [&script, &image].map(|path| path.to_str().expect("UTF-8"));
+    run("debugfs", &["-w", "-f", script, image]);
+    host.send();
+}
+
+/// The blocks in use as the volume's bitmaps say, and the bytes of a block.
+fn used(host: &Copied) -> Option<(Vec<bool>, usize)> {
+    let (blocks, first) = (host.field(1024 + 4), host.field(1024 + 20));
+    let (size, per_group) = (1024 << host.field(1024 + 24), host.field(1024 + 32));
+    let is_wide = host.field(1024 + 96) & 0x80 != 0;
+    let descriptor = if is_wide { host.field(1024 + 254) & 0xffff } else { 32 };
+    let is_used = |block: usize| {
+        if block < first {
+            return true;
         }
-        host.send();
-        Some(host)
-    }
-
-    fn image(&self) -> PathBuf {
-        self.folder.path().join("volume")
-    }
-
-    /// Changes the volume by commands of `debugfs`.
-    fn change(&mut self, commands: &str) {
-        let script = self.folder.path().join("script");
-        fs::write(&script, commands).expect("written");
-        let (script, image) = (script.to_str().expect("UTF-8").to_owned(), self.image());
-        run("debugfs", &["-w", "-f", &script, image.to_str().expect("UTF-8")]);
-        self.send();
-    }
-
-    /// A file to write, of so many KiB.
-    fn content(&mut self, kib: u64) -> PathBuf {
-        let path = self.folder.path().join("content");
-        let sectors: Vec<Sector> = (0..2 * kib).map(|at| stamp(at, self.draws.next())).collect();
-        fs::write(&path, sectors.concat()).expect("written");
-        path
-    }
-
-    /// Writes what changed to the device, in any order.
-    fn send(&mut self) {
-        let new = fs::read(self.image()).expect("a volume");
-        let is_first = self.field(1024 + 4) == 0;
-        let before = if is_first { Vec::new() } else { self.used().0 };
-        let old = std::mem::replace(&mut self.sent, new);
-        let (now, size) = self.used();
-        let changed = |at: &usize| {
-            let block = at * SECTOR / size;
-            // A host writes all of a block that it takes into use.
-            let is_new = now[block] && !is_first && !before[block];
-            is_new || old[at * SECTOR..][..SECTOR] != self.sent[at * SECTOR..][..SECTOR]
-        };
-        let mut changed: Vec<usize> = (0..VOLUME as usize).filter(changed).collect();
-        for last in (1..changed.len()).rev() {
-            changed.swap(last, self.draws.below(last as u32 + 1) as usize);
+        let (group, bit) = ((block - first) / per_group, (block - first) % per_group);
+        let at = (first + 1) * size + group * descriptor;
+        // A group without a bitmap yet has nothing but its own records.
+        if host.field(at + 18) & 2 != 0 {
+            return false;
         }
-        for at in changed {
-            let sector = self.sent[at * SECTOR..][..SECTOR].try_into().expect("a sector");
-            self.disk.write(self.begin + at as u64, &sector);
-        }
-    }
-
-    fn field(&self, at: usize) -> usize {
-        u32::from_le_bytes(self.sent[at..at + 4].try_into().expect("a field")) as usize
-    }
-
-    /// The blocks in use as the volume's bitmaps say, and the bytes of a block.
-    fn used(&self) -> (Vec<bool>, usize) {
-        let (blocks, first) = (self.field(1024 + 4), self.field(1024 + 20));
-        let (size, per_group) = (1024 << self.field(1024 + 24), self.field(1024 + 32));
-        let is_wide = self.field(1024 + 96) & 0x80 != 0;
-        let descriptor = if is_wide { self.field(1024 + 254) & 0xffff } else { 32 };
-        let is_used = |block: usize| {
-            if block < first {
-                return true;
-            }
-            let (group, bit) = ((block - first) / per_group, (block - first) % per_group);
-            let at = (first + 1) * size + group * descriptor;
-            // A group without a bitmap yet has nothing but its own records.
-            if self.field(at + 18) & 2 != 0 {
-                return false;
-            }
-            self.sent[self.field(at) * size + bit / 8] >> (bit % 8) & 1 != 0
-        };
-        ((0..blocks).map(is_used).collect(), size)
-    }
-
-    /// Reads all blocks in use from the device.
-    fn check(&mut self, when: &str) {
-        let (used, size) = self.used();
-        for block in (0..used.len()).filter(|block| used[*block]) {
-            for at in (block * size..(block + 1) * size).step_by(SECTOR) {
-                let read = self.disk.read(self.begin + (at / SECTOR) as u64);
-                assert!(read[..] == self.sent[at..at + SECTOR], "block {block} is lost {when}");
-            }
-        }
-    }
+        host.sent[host.field(at) * size + bit / 8] >> (bit % 8) & 1 != 0
+    };
+    (blocks > 0).then(|| ((0..blocks).map(is_used).collect(), size))
 }
 
 /// The kinds of volumes: options of `mke2fs`, and whether they have a journal.
@@ -155,7 +84,7 @@ fn deleted_files_are_found_and_no_block_in_use_is_lost() {
     for (options, has_journal) in KINDS {
         for (begin, per_page) in [(64, 8), (0, 1)] {
             let drops = if begin == 0 { Drops::Sometimes(Draws(3)) } else { Drops::AtOnce };
-            let Some(mut host) = Host::new(options, begin, per_page, drops) else { return };
+            let Some(mut host) = host(options, begin, per_page, drops) else { return };
             assert!(host.disk.is_watched(), "{options:?} at {begin}");
             host.check("after the format");
             let mut files: Vec<u32> = Vec::new();
@@ -170,10 +99,10 @@ fn deleted_files_are_found_and_no_block_in_use_is_lost() {
                     commands += &format!("rm f{gone}\n");
                 }
                 let kib = 64 + u64::from(host.draws.below(1500));
-                let content = host.content(kib);
+                let content = host.content(2 * kib);
                 commands += &format!("write {} f{round}\n", Path::display(&content));
                 files.push(round);
-                host.change(&commands);
+                change(&mut host, &commands);
                 host.check(&format!("in round {round}: {options:?} at {begin}"));
             }
             let dropped = host.disk.dropped();
@@ -185,7 +114,7 @@ fn deleted_files_are_found_and_no_block_in_use_is_lost() {
 
 #[test]
 fn a_volume_is_found_in_a_guid_partition() {
-    let Some(mut host) = Host::new(KINDS[2].0, 2048, 8, Drops::AtOnce) else { return };
+    let Some(mut host) = host(KINDS[2].0, 2048, 8, Drops::AtOnce) else { return };
     host.disk = Disk::new(DEVICE, 8);
     host.disk.write_all(&gpt(DEVICE, &[(LINUX, 2048..2048 + VOLUME)]));
     assert!(!host.disk.is_watched());
@@ -202,7 +131,7 @@ fn volumes_whose_bitmaps_mean_something_else_are_left_alone() {
         &["-t", "ext4", "-b", "1024", "-O", "meta_bg,^resize_inode"],
     ];
     for options in others {
-        let Some(host) = Host::new(options, 64, 8, Drops::AtOnce) else { return };
+        let Some(host) = host(options, 64, 8, Drops::AtOnce) else { return };
         assert!(!host.disk.is_watched(), "{options:?}");
     }
 }
@@ -210,8 +139,8 @@ fn volumes_whose_bitmaps_mean_something_else_are_left_alone() {
 /// What makes another volume of it, or none.
 #[test]
 fn a_volume_that_is_written_over_is_let_go() {
-    type Change = (&'static str, fn(&Host) -> (u64, Sector));
-    let of = |host: &Host, at: usize| -> (u64, Sector) {
+    type Change = (&'static str, fn(&Copied) -> (u64, Sector));
+    let of = |host: &Copied, at: usize| -> (u64, Sector) {
         let sector = at / SECTOR;
         let bytes = host.sent[sector * SECTOR..][..SECTOR].try_into().expect("a sector");
         (host.begin + sector as u64, bytes)
@@ -240,7 +169,7 @@ fn a_volume_that_is_written_over_is_let_go() {
         }),
     ];
     for (what, change) in changes {
-        let Some(mut host) = Host::new(KINDS[0].0, 64, 8, Drops::AtOnce) else { return };
+        let Some(mut host) = host(KINDS[0].0, 64, 8, Drops::AtOnce) else { return };
         assert!(host.disk.is_watched());
         let (sector, content) = change(&host);
         let (_, before) = of(&host, (sector - host.begin) as usize * SECTOR);

@@ -2,6 +2,7 @@
 //! for dead. The layer below is an array that drops a marked page at once, which is the strictest
 //! layer: any wrong mark loses data.
 
+mod copied;
 mod disk;
 mod exfat_image;
 mod ext_image;

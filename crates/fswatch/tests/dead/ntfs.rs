@@ -1,7 +1,7 @@
 //! NTFS: the bitmap shows which clusters are free, and the log's restart pages when that counts.
 
 use crate::{
-    disk::{Disk, Drops, SECTOR, Sector, stamp},
+    disk::{Disk, Drops, SECTOR, Sector, at, stamp},
     exfat_image::ExFatImage,
     fat_image::Fat,
     ntfs_image::{BITMAP, LOG, MFT, NtfsImage, Restart},
@@ -25,12 +25,6 @@ fn is_found(image: &NtfsImage, change: impl FnOnce(&mut Vec<(u64, Sector)>)) -> 
     let while_written = disk.is_watched();
     assert_eq!(disk.power_cycle().is_watched(), while_written);
     while_written
-}
-
-/// The last sector of the image with this number.
-fn at(image: &mut [(u64, Sector)], sector: u64) -> &mut Sector {
-    let found = image.iter_mut().rev().find(|(at, _)| *at == sector);
-    &mut found.expect("a written sector").1
 }
 
 /// A simple host that writes sectors in the given order.
