@@ -1,7 +1,7 @@
 //! What a page asked for, for whoever goes on without it: a command line, and a grid file.
 
 use serde::Deserialize;
-use thermocline_sweep::quoted;
+use thermocline_sweep::{quoted, typed};
 use thermocline_units::split_list;
 
 /// A setting by its name; no value for a flag.
@@ -10,16 +10,10 @@ pub struct Setting(pub String, pub Option<String>);
 
 /// The command line of a comparison.
 pub fn command(settings: &[Setting]) -> String {
-    let mut words = vec!["thermocline compare".to_owned()];
-    for Setting(name, value) in settings {
-        words.push(match value {
-            None => format!("--{name}"),
-            // `--ops -trim` would be two options.
-            Some(value) if value.starts_with('-') => format!("--{name}={}", quoted(value)),
-            Some(value) => format!("--{name} {}", quoted(value)),
-        });
-    }
-    words.join(" ")
+    let typed = settings
+        .iter()
+        .map(|Setting(name, value)| typed(name, value.as_deref().map(quoted).as_deref()));
+    ["thermocline compare".to_owned()].into_iter().chain(typed).collect::<Vec<_>>().join(" ")
 }
 
 /// The comparison as a grid, one run for each policy.

@@ -30,20 +30,20 @@ fn serve(world: &World, tape: &Tape) -> Result<Device, String> {
     world.serve(tape, Mount::Quick)
 }
 
-/// Uses a device. Returns its actions, each with the system calls before it, and the errors of refused ones.
-fn use_it(
+/// Uses a device. Returns its actions, each with the recorded operations before it, and the errors of refused ones.
+pub fn use_it(
     world: &World,
     device: &Device,
-    tape: &Tape,
+    recorded: impl Fn() -> usize,
     draws: &mut Draws,
     steps: u32,
     last: &mut u64,
 ) -> (Vec<(usize, Deed)>, Vec<String>) {
-    let pages = device.size() / PAGE;
+    let pages = device.size() / world.page;
     let (mut deeds, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..steps {
         let page = u64::from(draws.below(pages as u32) >> draws.below(3));
-        let before = tape.len();
+        let before = recorded();
         let mut put = |content, done: Result<(), String>| {
             let deed = if done.is_ok() { Deed::Put } else { Deed::Tried };
             deeds.push((before, deed(page, content)));
@@ -51,11 +51,12 @@ fn use_it(
         };
         match draws.below(12) {
             0 => {
-                let done = device.lock().and_then(|mut held| held.trim(page * PAGE, PAGE));
+                let done =
+                    device.lock().and_then(|mut held| held.trim(page * world.page, world.page));
                 put(0, done.map_err(|e| e.to_string()));
             }
             1 | 2 => match flush(device) {
-                Ok(()) => deeds.push((tape.len(), Deed::Flushed)),
+                Ok(()) => deeds.push((recorded(), Deed::Flushed)),
                 Err(e) => refused.push(e.to_string()),
             },
             _ => {
@@ -114,7 +115,7 @@ fn cut(
         let found = compare(world, &device, &known, false);
         if depth == 0 && draws.one_in(8) {
             let mut last = draws.next() >> 8;
-            let (deeds, _) = use_it(world, &device, &tape, draws, 30, &mut last);
+            let (deeds, _) = use_it(world, &device, || tape.len(), draws, 30, &mut last);
             drop(device);
             cut(world, (&left, &tape.events()), (&Known::of(&found), &deeds), draws, 4, 1);
         }
@@ -145,7 +146,7 @@ fn whatever_a_loss_of_power_leaves_of_an_image_holds_what_was_flushed() {
         let device = serve(&world, &tape).expect("served");
         let first = tape.len();
         let steps = 50 + draws.below(400);
-        let (deeds, _) = use_it(&world, &device, &tape, &mut draws, steps, &mut 0);
+        let (deeds, _) = use_it(&world, &device, || tape.len(), &mut draws, steps, &mut 0);
         let known = Known::of(&vec![vec![0]; (device.size() / PAGE) as usize]);
         drop(device);
         let deeds: Vec<_> =
@@ -172,12 +173,13 @@ fn whatever_call_fails_no_read_is_wrong_and_what_was_flushed_is_there_or_an_erro
             let device = serve(&world, &tape).expect("served");
             let pages = (device.size() / PAGE) as usize;
             let mut last = 0;
-            let (mut deeds, _) = use_it(&world, &device, &tape, &mut draws, 150, &mut last);
+            let (mut deeds, _) = use_it(&world, &device, || tape.len(), &mut draws, 150, &mut last);
             // That many calls of the kind come in what follows, more or less.
             let most = (tape.calls(call) / 2).max(1) as u32;
             let failing = Failing { call, from: draws.below(most).into(), count, error, done };
             tape.fail(Some(failing));
-            let (more, refused) = use_it(&world, &device, &tape, &mut draws, 100, &mut last);
+            let (more, refused) =
+                use_it(&world, &device, || tape.len(), &mut draws, 100, &mut last);
             deeds.extend(more);
             if error == 28 && call != Call::Read {
                 let other = refused.iter().find(|why| !why.contains("is full"));
@@ -222,7 +224,7 @@ fn formatting_anew_that_is_cut_off_leaves_the_old_store_or_none_or_the_new_one()
         let mut draws = Draws(seed);
         let device = serve(&world, &tape).expect("served");
         let pages = device.size() / PAGE;
-        use_it(&world, &device, &tape, &mut draws, 200, &mut 0);
+        use_it(&world, &device, || tape.len(), &mut draws, 200, &mut 0);
         device.close().expect("stopped");
         drop(device);
         let contents = |bytes: Vec<u8>| {

@@ -17,7 +17,7 @@ use thermocline_server::{Device, Opening};
 use thermocline_testing::{Deed, Draws, Known};
 
 use crate::{
-    power::{compare, histories},
+    power::{self, compare, histories},
     small::{World, flush},
 };
 
@@ -63,7 +63,7 @@ fn serve(world: &World, tape: &Tape) -> Device {
     Device::new(Opening::new(layer), None)
 }
 
-/// Uses a device. Its actions, each with the operations before it.
+/// Uses a device, which refuses nothing. Its actions, each with the operations before it.
 fn use_it(
     world: &World,
     device: &Device,
@@ -72,28 +72,8 @@ fn use_it(
     steps: u32,
     last: &mut u64,
 ) -> Vec<(usize, Deed)> {
-    let pages = device.size() / PAGE;
-    let mut deeds = Vec::new();
-    for _ in 0..steps {
-        let page = u64::from(draws.below(pages as u32) >> draws.below(3));
-        let before = tape.len();
-        match draws.below(12) {
-            0 => {
-                let done = device.lock().and_then(|mut held| held.trim(page * PAGE, PAGE));
-                done.expect("trimmed");
-                deeds.push((before, Deed::Put(page, 0)));
-            }
-            1 | 2 => {
-                flush(device).expect("flushed");
-                deeds.push((tape.len(), Deed::Flushed));
-            }
-            _ => {
-                *last += 1;
-                world.write(device, page, *last).expect("written");
-                deeds.push((before, Deed::Put(page, *last)));
-            }
-        }
-    }
+    let (deeds, refused) = power::use_it(world, device, || tape.len(), draws, steps, last);
+    assert!(refused.is_empty(), "{refused:?}");
     deeds
 }
 
