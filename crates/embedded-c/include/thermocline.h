@@ -111,7 +111,7 @@ const char *thermocline_error_text(int code);
  */
 typedef union thermocline {
     uint64_t aligned;
-    unsigned char bytes[136 * sizeof(void *)];
+    unsigned char bytes[180 * sizeof(void *)];
 } thermocline;
 
 /*

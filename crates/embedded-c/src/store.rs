@@ -53,7 +53,7 @@ pub struct ThermoclineHealth {
 }
 
 /// The bytes of the header's union, aligned as it is.
-const STORE_BYTES: usize = 136 * size_of::<usize>();
+const STORE_BYTES: usize = 180 * size_of::<usize>();
 const _: () = assert!(size_of::<Handle>() <= STORE_BYTES && align_of::<Handle>() <= 8);
 
 /// `struct thermocline_counters`.

@@ -139,6 +139,15 @@ impl Block {
         self.packed = self.packed & !(7 << STATE_AT) | (state as u16) << STATE_AT;
     }
 
+    /// Of free blocks the one that is opened first has the lowest: one that need not be erased.
+    pub(crate) const fn rank(self) -> u8 {
+        match self.state() {
+            State::Blank => 0,
+            State::Erased => 1,
+            _ => 2,
+        }
+    }
+
     /// Whether it can be opened.
     pub(crate) const fn is_free(self) -> bool {
         matches!(self.state(), State::Stale | State::Erased | State::Blank)

@@ -38,27 +38,85 @@ impl Change {
     }
 }
 
-/// The changes, in order.
+/// The changes, in order; and in the last of its slots what changed since the tables of RAM were last saved.
 pub(crate) struct Cache<'a> {
     changes: Slots<'a, Change>,
     len: usize,
+    /// Slots for what changed lately, and those that are used.
+    room: usize,
+    noted: usize,
+}
+
+/// In place of a block that holds one page less: what changed is a page of the map.
+const OF_MAP: u32 = 1 << 23;
+
+/// Something that changed: where a logical page is, or a page of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Recent {
+    pub(crate) number: u32,
+    pub(crate) is_map: bool,
+    /// The block that holds one valid page less; one that the chip does not have for none.
+    pub(crate) block: u32,
 }
 
 impl<'a> Cache<'a> {
     pub(crate) fn new(changes: Slots<'a, Change>) -> Self {
-        Self { changes, len: 0 }
+        Self { changes, len: 0, room: 0, noted: 0 }
     }
 
-    pub(crate) fn capacity(&self) -> usize {
+    /// All slots.
+    pub(crate) fn slots(&self) -> usize {
         self.changes.len()
     }
 
+    pub(crate) fn capacity(&self) -> usize {
+        self.changes.len().saturating_sub(self.room)
+    }
+
     pub(crate) fn is_full(&self) -> bool {
-        self.len == self.changes.len()
+        self.len >= self.capacity()
     }
 
     pub(crate) fn clear(&mut self) {
-        self.len = 0;
+        (self.len, self.noted) = (0, 0);
+    }
+
+    /// Keeps so many slots for what changed lately. Changes that lie there already are in nobody's way until they are fewer.
+    pub(crate) fn keep_notes(&mut self, room: usize) {
+        (self.room, self.noted) = (room, 0);
+    }
+
+    /// Slots for what changed lately.
+    pub(crate) fn room(&self) -> usize {
+        if self.len <= self.capacity() { self.room } else { 0 }
+    }
+
+    pub(crate) fn notes(&self) -> usize {
+        self.noted
+    }
+
+    pub(crate) fn forget_notes(&mut self) {
+        self.noted = 0;
+    }
+
+    /// What changed lately, in order.
+    pub(crate) fn recent(&self, index: usize) -> Option<Recent> {
+        let change = self.changes.get(self.capacity() + index).filter(|_| index < self.noted)?;
+        let (number, at) = (change.lpn(), change.at());
+        Some(Recent { number, is_map: at & OF_MAP > 0, block: at % OF_MAP })
+    }
+
+    /// False if there is no room to note it.
+    pub(crate) fn note(&mut self, Recent { number, is_map, block }: Recent) -> bool {
+        let at = block.min(OF_MAP - 1) | if is_map { OF_MAP } else { 0 };
+        let first = self.capacity();
+        if self.noted >= self.room() {
+            return false;
+        }
+        let Some(slot) = self.changes.get_mut(first + self.noted) else { return false };
+        *slot = Change::new(number, at);
+        self.noted += 1;
+        true
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -53,6 +53,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// after a mount, the host waits for a whole one.
     pub(crate) fn make_room(&mut self) -> Result<(), Error> {
         self.settle_cut()?;
+        self.keep_up()?;
         self.refresh()?;
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
@@ -90,14 +91,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// The most pages that one write programs, as long as as many blocks are good as when this is asked, but for the first
     /// change after a mount and pages that are refreshed; and the writes of the first eight blocks after a mount do all that
     /// is due. It is a constant of the chip, the logical pages and the memory: twice what cleaning costs for a page where all
-    /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself and the map.
+    /// logical pages hold data and the garbage is spread over all blocks, and a few for the page itself, the map and snapshots.
     #[must_use]
     pub fn longest_write(&self) -> u32 {
         let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
         let open = u32::from(self.placement.streams()) + 2;
         let closed = good.saturating_sub(self.watermarks().1 + open) * self.shape.pages;
         let map = self.logical_pages.div_ceil(self.entries());
-        2 * self.pace(closed, self.logical_pages + map) + 4
+        2 * self.pace(closed, self.logical_pages + map) + 4 + self.longest_save()
     }
 
     /// Programs of cleaning for one of the host: as many as the block with the fewest valid pages takes for each page that it

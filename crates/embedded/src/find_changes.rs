@@ -33,7 +33,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Reads the numbers of the map's pages, which each page of data is held against, into the layer's buffer, as far as it goes.
     pub(crate) fn note_map_numbers(&mut self, scan: &mut Scan) -> Result<(), Error> {
         scan.noted = 0;
-        if self.nand.is_cached() {
+        if self.nand.is_cached() || scan.is_tail {
             return Ok(());
         }
         let pages = self.logical_pages.div_ceil(self.entries());
@@ -62,7 +62,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         {
             return Ok(self.horizon + u64::from(behind));
         }
-        Ok(self.sequence_of_found(at)?.max(self.horizon))
+        Ok(self.sequence_of_known(at, scan)?.max(self.horizon))
     }
 
     /// Those of some logical pages, of fewer where there are too many; true if of one page of the map there are too many.
@@ -236,6 +236,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             scan.is_hurt = true;
             return Ok(false);
         }
+        if scan.is_tail {
+            return self.change_in_tail(lpn, page, scan).map(|()| false);
+        }
         if self.cache.is_full() && self.cache.get(lpn).is_none() {
             *to = self.cache.middle() / self.entries() * self.map_entries;
             *to = (*to).max(from + self.map_entries);
@@ -255,7 +258,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn map_has(&mut self, page: u32, scan: &Scan) -> Result<u64, Error> {
         Ok(match self.directory[page as usize] {
             NONE if self.is_map_hurt => 0,
-            NONE => self.horizon,
+            NONE => self.horizon.max(scan.floor),
             LOST => {
                 let lost = scan.lost_maps.iter().find(|(lost, until)| *lost == page && *until > 0);
                 lost.map_or(u64::MAX, |(_, until)| *until)
@@ -271,7 +274,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         match self.cache.get(area.number) {
             Some(other) if other < LOST => {
-                let known = self.sequence_of_found(other)?;
+                let known = self.sequence_of_known(other, scan)?;
                 // It could be read a moment ago.
                 scan.is_damaged |= known == 0;
                 Ok(known < area.sequence)

@@ -44,7 +44,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<(), Error> {
         for block in 0..self.shape.blocks {
             if !self.is_written(block)
-                || !scan.is_map_damaged && !self.ends_behind(block, self.horizon, scan)?
+                || (!scan.is_map_damaged || scan.is_tail)
+                    && !self.ends_behind(block, self.horizon, scan)?
             {
                 continue;
             }
@@ -62,16 +63,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         &mut self,
         lpn: u32,
         sequence: u64,
-        scan: &Scan,
+        scan: &mut Scan,
     ) -> Result<(), Error> {
-        if sequence <= self.horizon {
+        if sequence <= self.horizon.max(scan.floor) {
             return Ok(());
         }
         let page = lpn / self.entries();
         let map_page = self.directory[page as usize];
         let known = match self.cache.get(lpn) {
             Some(LOST..) => return Ok(()),
-            Some(at) => self.sequence_of_found(at)?,
+            Some(at) => self.sequence_of_known(at, scan)?,
             None => 0,
         };
         if known >= sequence
@@ -81,9 +82,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(());
         }
         if self.cache.is_full() && self.cache.get(lpn).is_none() {
+            scan.gives_up |= scan.is_tail;
             self.directory[page as usize] = LOST;
             self.is_map_hurt = true;
         } else {
+            self.note(lpn, false, LOST);
             self.cache.set(lpn, LOST);
         }
         Ok(())

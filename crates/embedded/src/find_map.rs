@@ -10,7 +10,7 @@ use crate::{
     header::{self, Header},
     log::{MAP_STREAM, NOWHERE},
     policy::{Placement, Victim},
-    snapshot::SNAPSHOT_BLOCKS,
+    snapshot::kept_blocks,
     survey::{Entry, Scan},
 };
 
@@ -66,15 +66,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 // No part of the log: a driver that takes no snapshots finds those of another here.
                 (Some(area), _) if area.content == Content::Snapshot => {}
                 (Some(area), _) => {
-                    let stream = match area.content {
-                        Content::Data(stream) => stream,
-                        _ => MAP_STREAM as u8,
-                    };
+                    self.found_block(block, &area);
                     let home = &mut self.blocks[block as usize];
-                    if home.state() != State::Failing {
-                        home.set_state(State::Closed);
-                    }
-                    home.set_stream(stream);
                     // Until they are counted: that the last page said this.
                     home.set_valid(u32::from(last.is_some()));
                     home.erases = area.erases.min(0xffff) as u16;
@@ -83,8 +76,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                         // Too little, where more than 65,536 blocks were erased as often as can be counted.
                         erases = erases.saturating_add(home.erases.into());
                     }
-                    let step = self.step();
-                    self.blocks[block as usize].opened = (area.sequence >> step) as u16;
                     scan.greatest = scan.greatest.max(area.sequence);
                 }
             }
@@ -100,6 +91,21 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// A block is one in which that stands beside a page.
+    pub(crate) fn found_block(&mut self, block: u32, area: &Area) {
+        let stream = match area.content {
+            Content::Data(stream) => stream,
+            _ => MAP_STREAM as u8,
+        };
+        let step = self.step();
+        let home = &mut self.blocks[block as usize];
+        if home.state() != State::Failing {
+            home.set_state(State::Closed);
+        }
+        home.set_stream(stream);
+        home.opened = (area.sequence >> step) as u16;
+    }
+
     /// What stands beside the last page of a block that is written to its end, where one look can tell it.
     fn end_of_block(&mut self, block: u32) -> Result<Option<Area>, Error> {
         if self.nand.is_cached() {
@@ -112,7 +118,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The first area of a block that can be read, and how many before it cannot.
-    fn first_area(&mut self, block: u32) -> Result<(Option<Area>, u64), Error> {
+    pub(crate) fn first_area(&mut self, block: u32) -> Result<(Option<Area>, u64), Error> {
         let mut torn = 0;
         for page in 0..self.shape.pages {
             match self.area(block * self.shape.pages + page)? {
@@ -131,26 +137,30 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let (mut end, mut oldest_cut) = (0, u64::MAX);
         let mut map = MapScan::default();
         for block in 0..self.shape.blocks {
-            if !self.is_written(block) || !self.is_map_block(block) {
+            if !self.is_map_block_of(block, scan) {
                 continue;
             }
             let mut last = 0;
-            let surveyed = self.survey(block, scan, &mut |this, _, page, entry| match entry {
-                Entry::Counts(area) if area.content == Content::Map => {
-                    last = area.sequence.max(last);
-                    if matches!(area.before, Some(Before::Data(_))) {
-                        map.synced = map.synced.max(area.sequence);
+            let surveyed =
+                self.survey(block, scan, &mut |this, scan, page, entry| match entry {
+                    Entry::Counts(area) if area.content == Content::Map => {
+                        last = area.sequence.max(last);
+                        if matches!(area.before, Some(Before::Data(_))) {
+                            map.synced = map.synced.max(area.sequence);
+                        }
+                        if area.sequence > map.last {
+                            map.last = area.sequence;
+                            // Whether it knew of trims nothing says.
+                            let after = Some(area.number | WITH_TRIMS);
+                            this.after = after.filter(|_| !this.nand.is_cached());
+                        }
+                        if scan.is_tail {
+                            return this.map_page_in_tail(page, area, scan);
+                        }
+                        this.consider_map_page(page, area, &mut map)
                     }
-                    if area.sequence > map.last {
-                        map.last = area.sequence;
-                        // Whether it knew of trims nothing says.
-                        let after = Some(area.number | WITH_TRIMS);
-                        this.after = after.filter(|_| !this.nand.is_cached());
-                    }
-                    this.consider_map_page(page, area, &mut map)
-                }
-                _ => Ok(()),
-            })?;
+                    _ => Ok(()),
+                })?;
             end = end.max(surveyed.last);
             map.is_torn |= surveyed.is_torn;
             if surveyed.is_cut {
@@ -183,6 +193,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.find_lost_map_pages(scan, &map)?;
         }
         Ok(())
+    }
+
+    /// Whether pages of the map are looked for in a block.
+    fn is_map_block_of(&self, block: u32, scan: &Scan) -> bool {
+        self.is_written(block)
+            && self.is_map_block(block)
+            && (!scan.is_tail || self.tail_from(block).is_some())
     }
 
     /// Of two copies of a page of the map the newer counts, and of all of them the newest header.
@@ -234,7 +251,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if !is_sized {
             self.set_size(header.logical_pages)?;
             self.spare_blocks = header.spare_blocks;
-            self.snapshots.blocks = if header.has_snapshots { SNAPSHOT_BLOCKS } else { 0 };
+            self.snapshots.blocks = if header.has_snapshots { kept_blocks(&self.shape) } else { 0 };
+            self.size_notes();
         }
         scan.newest = sequence;
         self.horizon = header.horizon;
@@ -327,7 +345,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Pages of the map that cannot be read, as the next ones say.
     fn find_lost_map_pages(&mut self, scan: &mut Scan, map: &MapScan) -> Result<(), Error> {
         for block in 0..self.shape.blocks {
-            if !self.is_written(block) || !self.is_map_block(block) {
+            if !self.is_map_block_of(block, scan) {
                 continue;
             }
             // What the page below may be, and the number of the one that says so.
@@ -391,7 +409,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if page >= self.logical_pages.div_ceil(self.entries()) || at == LOST {
             return Ok(());
         }
-        if at != NONE && self.sequence_of_found(at)? >= newer {
+        if newer <= scan.floor || at != NONE && self.sequence_of_known(at, scan)? >= newer {
+            return Ok(());
+        }
+        if scan.is_tail {
+            scan.gives_up = true;
             return Ok(());
         }
         self.is_map_hurt = true;

@@ -6,11 +6,19 @@ use crate::{
     ftl::{device, most_logical_pages},
     log::NOWHERE,
     policy::{Placement, Victim},
-    snapshot::{self, LEAST_BLOCKS, SNAPSHOT_BLOCKS, Snapshots},
+    snapshot::{self, LEAST_BLOCKS, Snapshots, kept_blocks},
 };
 
 /// The page of the map that says that a format has begun and has not ended.
 pub(crate) const BEGUN: u32 = 0xff_ffff;
+
+/// The block that says that a format has begun.
+#[derive(Clone, Copy)]
+enum Choice {
+    Blank,
+    Open,
+    Any,
+}
 
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Makes an empty store: erases all good blocks, so what the chip holds is lost.
@@ -40,20 +48,18 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             bad += u32::from(self.nand.is_bad(block).map_err(device)?);
         }
         self.check_size(&config, bad)?;
-        let with_snapshots = bad.saturating_add(SNAPSHOT_BLOCKS);
-        let keeps_snapshots = self.nand.keeps_snapshots()
+        let with_snapshots = bad.saturating_add(kept_blocks(&self.shape));
+        let keeps_snapshots = self.takes_snapshots()
             && snapshot::fits(&self.shape, config.logical_pages)
             && self.check_size(&config, with_snapshots).is_ok();
         self.forget();
         self.is_mounted = false;
         self.snapshots = Snapshots::NONE;
-        if self.nand.keeps_snapshots() {
-            self.void_snapshots()?;
-        }
+        self.void_snapshots()?;
         let void = self.snapshots.block;
         let mark = self.mark_begun()?;
         for block in (0..self.shape.blocks).filter(|&block| block != mark && block != void) {
-            let is_kept = keeps_snapshots && block < SNAPSHOT_BLOCKS;
+            let is_kept = keeps_snapshots && block < kept_blocks(&self.shape);
             if self.nand.is_bad(block).map_err(device)? {
                 if is_kept {
                     self.blocks[block as usize].retire();
@@ -74,7 +80,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             self.erase(void)?;
             self.snapshots = Snapshots::NONE;
         }
-        self.snapshots.blocks = if keeps_snapshots { SNAPSHOT_BLOCKS } else { 0 };
+        self.snapshots.blocks = if keeps_snapshots { kept_blocks(&self.shape) } else { 0 };
         let good = self.blocks.iter().filter(|block| block.state() != State::Bad).count() as u32;
         self.check_size(&config, self.shape.blocks.saturating_sub(good))?;
         self.set_size(config.logical_pages)?;
@@ -84,21 +90,22 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.erase(mark)?;
         self.is_mounted = true;
         self.nand.sync().map_err(device)?;
-        self.save_snapshot()
+        self.save_all()
     }
 
     /// Before anything is erased: no mount takes a snapshot of what was on the chip, whatever is left of it.
     fn void_snapshots(&mut self) -> Result<(), Error> {
         self.find_snapshots()?;
         // A block that is newer than all of these is not erased any more.
-        if self.snapshots.number > 0 && !self.open_snapshot_block()? {
+        if self.snapshots.number > 0 && !self.open_snapshot_block(0)? {
             self.outdate_snapshot()?;
         }
         Ok(())
     }
 
     /// Says on the chip that a format has begun: from then on, until the mark is erased, no mount finds a store. It takes a
-    /// block that holds nothing, so that what was there before is whole or is nothing.
+    /// block that holds nothing, or the end of one that was not written so far, so that what was there before is whole or is
+    /// nothing.
     fn mark_begun(&mut self) -> Result<u32, Error> {
         let area = Area {
             content: Content::Map,
@@ -111,17 +118,27 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             ones: false,
         };
         self.buffer.fill(0);
-        for is_blank in [true, false] {
+        for choice in [Choice::Blank, Choice::Open, Choice::Any] {
             for block in self.first_of_log()..self.shape.blocks {
-                let first = block * self.shape.pages;
-                if self.nand.is_bad(block).map_err(device)?
-                    || is_blank && self.area(first)? != Found::Blank
-                {
+                let (first, last) = (block * self.shape.pages, (block + 1) * self.shape.pages - 1);
+                if self.nand.is_bad(block).map_err(device)? {
                     continue;
                 }
-                let marked = match self.nand.erase(block) {
-                    Ok(()) => self.nand.program(first, &self.buffer, &area.encode()),
-                    failed => failed,
+                let marked = match choice {
+                    Choice::Blank if self.area(first)? != Found::Blank => continue,
+                    Choice::Open => {
+                        let is_open = !self.nand.is_cached()
+                            && self.area(last)? == Found::Blank
+                            && self.area(last - 1)? == Found::Blank;
+                        if !is_open {
+                            continue;
+                        }
+                        self.nand.program(last, &self.buffer, &area.encode())
+                    }
+                    Choice::Blank | Choice::Any => match self.nand.erase(block) {
+                        Ok(()) => self.nand.program(first, &self.buffer, &area.encode()),
+                        failed => failed,
+                    },
                 };
                 match marked {
                     Ok(()) => {
@@ -139,7 +156,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// The first block that is never kept for snapshots.
     const fn first_of_log(&self) -> u32 {
-        if self.shape.blocks < LEAST_BLOCKS { 0 } else { SNAPSHOT_BLOCKS }
+        if self.shape.blocks < LEAST_BLOCKS { 0 } else { kept_blocks(&self.shape) }
     }
 
     /// Whether a store finds room beside so many bad blocks, as many more of which may go bad as it says.
@@ -158,7 +175,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if self.directory.len() < pages {
             return Err(Error::Memory(Part::Directory));
         }
-        if self.cache.capacity() < 2 * pages {
+        if self.cache.slots() < 2 * pages {
             return Err(Error::Memory(Part::Changes));
         }
         Ok(())

@@ -242,6 +242,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
         self.check_memory(logical_pages)?;
         self.logical_pages = logical_pages;
+        self.size_notes();
         Ok(())
     }
 
@@ -479,9 +480,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         Ok(())
     }
 
-    /// Writes all of the map, so that the next mount has nothing to look for; and where the chip has at least 256 blocks and
-    /// the store leaves room for three, a snapshot of the tables in RAM, which is then all that a mount reads. For an orderly
-    /// stop: the next change costs a program more.
+    /// Writes all of the map, so that the next mount has nothing to look for; and where blocks are kept for
+    /// [snapshots](Nand::keeps_snapshots), all tables of RAM, which the next mount reads. For an orderly stop.
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
@@ -499,7 +499,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.end_sweep()?;
         self.write_map_page(0)?;
         self.nand.sync().map_err(device)?;
-        self.save_snapshot()
+        self.save_all()
     }
 
     /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
@@ -558,6 +558,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// The next page of the map, with the header that says what the store is.
     pub(crate) fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
+        self.keep_up()?;
         self.gather_map_page(page)?;
         self.write_gathered(page)
     }

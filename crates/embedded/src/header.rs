@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  0      "T"
-//!  1      128 and the version: 3 where the first blocks are kept for snapshots
+//!  1      128 and the version: 4 where the first blocks are kept for snapshots
 //!  2..5   logical pages
 //!  5..7   spare blocks; 2¹⁵ more where a logical page of it was trimmed or lost at any time
 //!  7..12  horizon
@@ -29,7 +29,7 @@ pub(crate) struct Header {
 
 const MAGIC: u8 = b'T';
 const VERSION: u8 = 0x80 | 2;
-const WITH_SNAPSHOTS: u8 = 0x80 | 3;
+const WITH_SNAPSHOTS: u8 = 0x80 | 4;
 const CHECK: usize = 4;
 const TRIMS: u16 = 1 << 15;
 
@@ -131,8 +131,8 @@ mod tests {
         ] {
             assert!(!is_whole(&page, &other), "{other:?}");
         }
-        page[101 - 15] = 0x84;
-        assert_eq!(header_of(&page), Err(Error::Version(4)));
+        page[101 - 15] = 0x85;
+        assert_eq!(header_of(&page), Err(Error::Version(5)));
         page[101 - 15..101 - 13].copy_from_slice(&[b'C', 1]);
         assert_eq!(header_of(&page), Err(Error::Version(1)));
     }

@@ -90,6 +90,8 @@ mod snapshot;
 #[cfg(feature = "embedded-storage")]
 mod storage;
 mod survey;
+mod tables;
+mod tail;
 mod total;
 
 pub use area::{Area, Before, Content, Found};

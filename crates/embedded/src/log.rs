@@ -3,10 +3,11 @@
 use crate::{
     AREA, Area, Before, Content, Error, Found, Ftl, Nand, NandError,
     area::{MAP_MARK, MARK, WITH_TRIMS, is_mark},
-    blocks::{Block, NO_END, State},
+    blocks::{NO_END, State},
     cache::LOST,
     ftl::device,
     policy::{Old, Placement, Victim},
+    snapshot::Snapshots,
 };
 
 /// The block that all streams share while free blocks are scarce: of the map it holds pages as well as of data.
@@ -69,6 +70,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         number: u32,
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
+        self.snapshots.is_busy = matches!(payload, Payload::Buffer);
+        if !self.snapshots.is_busy {
+            self.keep_up()?;
+        }
+        let done = self.append_anywhere(stream, content, number, payload);
+        self.snapshots.is_busy = false;
+        done
+    }
+
+    fn append_anywhere(
+        &mut self,
+        stream: usize,
+        content: Content,
+        number: u32,
+        payload: Payload<'_>,
+    ) -> Result<u32, Error> {
         loop {
             let lane = self.lane(stream)?;
             let done = self.append_to(lane, content, number, payload);
@@ -86,7 +103,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         number: u32,
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
-        self.outdate_snapshot()?;
+        self.snapshots.is_saved = false;
+        if !self.snapshots.is_kept_up {
+            self.outdate_snapshot()?;
+        }
         let lane = lane.min(LANES - 1);
         let is_mark = is_mark(content, number);
         if self.open[lane].cut > MOST_VOID && self.before.is_some() && !is_mark {
@@ -301,13 +321,20 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     fn open_block(&mut self, stream: usize) -> Result<(), Error> {
         let previous = self.open[stream].block;
         let block = loop {
-            let free = self.blocks.iter().zip(0_u32..).filter(|(block, _)| block.is_free());
-            let rank = |block: &Block| match block.state() {
-                State::Blank => 0,
-                State::Erased => 1,
-                _ => 2,
-            };
-            let Some((_, block)) = free.min_by_key(|(block, _)| (rank(block), block.erases)) else {
+            let Snapshots { is_kept_up, announced, .. } = self.snapshots;
+            let free = self.blocks.iter().zip(0_u32..).filter(|(block, number)| {
+                block.is_free() && (!is_kept_up || announced.contains(number))
+            });
+            let best = free.min_by_key(|(block, _)| (block.rank(), block.erases));
+            let Some((_, block)) = best else {
+                if is_kept_up && self.free > 0 {
+                    // A mount would not look at any other one.
+                    self.save_early()?;
+                    if self.snapshots.is_kept_up && self.announced_left() == 0 {
+                        self.outdate_snapshot()?;
+                    }
+                    continue;
+                }
                 let block = self.useless_block()?;
                 self.erase(block)?;
                 continue;
@@ -317,6 +344,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 // What a power cut left there may be anything.
                 State::Stale => {
                     let is_wanted = self.is_wanted(block)?;
+                    self.let_go(block)?;
                     self.free -= 1;
                     if is_wanted {
                         self.blocks[block as usize].keep(NO_END);
@@ -419,7 +447,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Erases a block that holds nothing that is needed; a block that fails is bad from then on.
     pub(crate) fn erase(&mut self, block: u32) -> Result<(), Error> {
-        self.outdate_snapshot()?;
+        self.let_go(block)?;
         let home = &mut self.blocks[block as usize];
         home.set_valid(0);
         self.reads.erased(block);

@@ -107,6 +107,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if old < LOST {
             self.invalidate(old);
         }
+        self.note(lpn, false, old);
         self.cache.set(lpn, at);
     }
 
@@ -277,6 +278,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if old < LOST {
             self.invalidate(old);
         }
+        self.note(page, true, old);
         let first = page * self.map_entries;
         self.cache.remove(first, first + self.map_entries);
     }

@@ -1,4 +1,5 @@
-//! Finding a store on its chip: without a table of pages, where there is no [`snapshot`](crate::snapshot) of one.
+//! Finding a store on its chip: by [snapshots](crate::snapshot) of what RAM knew and what was programmed [since](crate::tail); or,
+//! where there are none, without a table of pages:
 //!
 //! 1. The area of each block's first page says what the block is. All pages of the map's blocks are looked at, and
 //!    of each page of the map the newest copy counts ([`find_map`](crate::find_map)).
@@ -19,6 +20,7 @@ use crate::{
     header,
     log::{EARLY, LANES, LEFT_OUT, NOWHERE, Open},
     policy::{Placement, Victim},
+    snapshot::Snapshots,
     survey::{Never, Scan},
 };
 
@@ -45,6 +47,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// Those of [`mount`](Self::mount). After one every request mounts first.
     pub fn remount(&mut self) -> Result<(), Error> {
+        self.is_mounted = false;
         let logical_pages = self.logical_pages;
         let done = self.find_all();
         self.is_mounted = done.is_ok();
@@ -56,25 +59,44 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     fn find_all(&mut self) -> Result<(), Error> {
-        if self.mount_snapshot()? {
-            return Ok(());
+        self.snapshots = Snapshots::NONE;
+        if self.takes_snapshots() {
+            self.find_snapshots()?;
+            if self.snapshots.is_saved && self.snapshots.torn == 0 && self.find(true)? {
+                return Ok(());
+            }
         }
+        (self.snapshots.is_saved, self.snapshots.is_kept_up) = (false, false);
+        self.snapshots.since = self.counters.programs();
+        // What they hold may be what an erase left that was cut off: it is erased before it is written.
+        self.snapshots.next = self.shape.pages;
+        self.find(false).map(drop)
+    }
+
+    /// Finds all on the whole chip; or takes the snapshots, and finds what was programmed since: false if that cannot be told.
+    fn find(&mut self, is_tail: bool) -> Result<bool, Error> {
         let mut never = Never::default();
         let mut may_be_cut = true;
         let mut scan = Scan::default();
         for _ in 0..MOST_SCANS {
             self.forget();
-            scan = Scan::beside(never);
+            scan = Scan::beside(never, is_tail);
+            if is_tail && !self.take_snapshots()? {
+                return Ok(false);
+            }
             match self.look(&mut scan) {
                 // A page could be read a moment ago, and it is not known yet what came after it.
                 Err(Error::Unreadable(_)) => continue,
+                Err(Error::Device) => return Err(Error::Device),
+                Err(_) if is_tail => return Ok(false),
                 done => done?,
             }
             if self.newest == NOWHERE {
                 break;
             }
-            self.is_sure = !may_be_cut;
-            let is_whole = !scan.is_mark && self.is_whole(self.newest)?;
+            let is_empty = self.is_tail_empty(&scan);
+            self.is_sure = !may_be_cut || is_empty;
+            let is_whole = is_empty || !scan.is_mark && self.is_whole(self.newest)?;
             // A mark is written again, should the one that is there be another time than now.
             if scan.is_mark || !is_whole && may_be_cut && !self.nand.lasts(scan.newest) {
                 never.from = scan.newest;
@@ -95,8 +117,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 // It was done, and is lost.
                 self.newest = NOWHERE;
             }
+            if is_tail && (scan.gives_up || scan.is_full) {
+                return Ok(false);
+            }
             let counted = self.count_valid(&mut scan).and_then(|()| {
-                self.free_blocks_again()?;
+                self.free_blocks_again(&scan)?;
                 if scan.is_full { self.write_changes(&mut scan) } else { Ok(()) }
             });
             match counted {
@@ -117,7 +142,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         self.is_settled = false;
         self.count_numbers(&mut scan);
-        Ok(())
+        self.snapshots.is_saved &= self.is_tail_empty(&scan) && !scan.is_cut;
+        Ok(true)
     }
 
     /// The numbers that the next program leaves out.
@@ -141,7 +167,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// Finds what counts but for what is known never to.
     fn look(&mut self, scan: &mut Scan) -> Result<(), Error> {
-        self.find_blocks(scan)?;
+        if scan.is_tail {
+            self.find_blocks_of_tail(scan)?;
+        } else {
+            self.find_blocks(scan)?;
+        }
         self.find_map(scan)?;
         self.reserve_snapshot_blocks()?;
         self.find_changes(scan)?;
@@ -175,7 +205,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// What nothing leads to is free.
-    fn free_blocks_again(&mut self) -> Result<(), Error> {
+    fn free_blocks_again(&mut self, scan: &Scan) -> Result<(), Error> {
         if self.is_map_hurt {
             // That what they hold is lost, nothing on the chip says yet.
             return Ok(());
@@ -184,7 +214,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             let home = self.blocks[block as usize];
             if home.state() == State::Closed
                 && home.valid() == 0
-                && (self.nand.is_cached() || self.last_sequence(block)? <= self.horizon)
+                && (self.nand.is_cached() || !self.ends_behind(block, self.horizon, scan)?)
             {
                 self.blocks[block as usize].set_state(State::Stale);
                 self.free += 1;
@@ -198,7 +228,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for lane in 0..LANES {
             let Open { block, .. } = self.open[lane];
             let Some(home) = self.blocks.get(block as usize) else { continue };
-            if home.valid() == 0 {
+            // A block of the tail is not free yet, even if nothing in it is valid.
+            if home.valid() == 0 && !scan.is_tail {
                 self.open[lane] = Open::NONE;
                 continue;
             }
@@ -267,6 +298,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// How many pages of each block are valid.
     fn count_valid(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        if scan.is_tail && !scan.recounts {
+            return self.count_tail();
+        }
         if scan.is_full {
             self.cache.clear();
         }

@@ -143,8 +143,9 @@ pub trait Nand {
         false
     }
 
-    /// Whether a checkpoint may leave a snapshot of the tables in RAM, which is then all that the next mount reads. It takes three
-    /// blocks of a chip of at least 256, if the store leaves room for them. All drivers of a chip should say the same.
+    /// Whether snapshots of the tables in RAM are kept on the chip: a mount reads them, and what was programmed since. They take
+    /// three blocks of a chip of at least 256, or one in 384 if that is more, if the store leaves room for them. All drivers of a
+    /// chip should say the same. On a chip that [`is_cached`](Nand::is_cached) there are none.
     fn keeps_snapshots(&self) -> bool {
         !self.is_cached()
     }

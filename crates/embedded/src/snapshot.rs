@@ -1,40 +1,44 @@
-//! Snapshots: at a checkpoint the tables of RAM go to the chip, and the next mount reads them and looks at nothing else.
+//! Blocks that are kept for snapshots: what RAM knows goes there, so that a mount need not look for it.
 //!
-//! A chip of [`LEAST_BLOCKS`] or more keeps its first blocks for them, where the store leaves room. Each page of a snapshot
-//! says which page of how many it is; the last program of these blocks decides:
+//! A chip of [`LEAST_BLOCKS`] or more keeps its first blocks for them, where the store leaves room. What is saved there are
+//! [elements](crate::tables): a mount takes the last ones, which make the tables of RAM whole, if the last page of these blocks
+//! is the end of one, and looks on the chip for what was programmed since alone ([`tail`](crate::tail)).
 //!
-//! * If it is the last page of a snapshot, nothing on the chip changed since: a mount takes the snapshot.
-//! * Before anything else is programmed or erased, a page behind the snapshot says that it is out of date. Where it is, or
-//!   anything here cannot be read, a mount [looks at the chip](crate::mount) as if there were no snapshots.
+//! * What may be programmed before the next element is known from the last one: the blocks that were open, and a few that were
+//!   free. Before anything else is, and before what was programmed since is erased, there is another element; or, where none
+//!   can be written, a page that says that all of this is out of date.
+//! * Where it is, or anything here cannot be read, a mount [looks at the chip](crate::mount) as if there were no snapshots.
 //!
 //! A block begins with a page that holds nothing but a number. The block with the greatest is the newest, and none but it
 //! counts. It is never the one that is erased: what an erase that was cut off leaves of an older snapshot is older than it.
 
 use crate::{
-    AREA, Area, Before, Content, Error, Found, Ftl, Geometry, Nand, NandError,
-    blocks::{Block, State},
+    AREA, Area, Content, Error, Found, Ftl, Geometry, Nand, NandError,
+    blocks::State,
     ftl::device,
-    header::{checksum, is_whole},
-    log::{EARLY, LANES, NOWHERE, Open},
-    memory::map_pages,
+    log::{LANES, NOWHERE},
     policy::{Placement, Victim},
+    tables::{Pass, pages_of_tables},
 };
 
-/// Blocks that are kept for snapshots. Of two that alternate one may go bad.
-pub(crate) const SNAPSHOT_BLOCKS: u32 = 3;
+/// Blocks that are kept for snapshots: two that hold them and one that is erased, and one in so many of the chip, as they are
+/// erased more often than others.
+const LEAST_KEPT: u32 = 3;
+const BLOCKS_A_KEPT: u32 = 384;
 /// Of a smaller chip a mount reads little as it is.
 pub(crate) const LEAST_BLOCKS: u32 = 256;
-/// The number of the snapshot, of its page, and a checksum, at the end of each page.
-const TRAILER: usize = 12;
-/// Pages left behind a snapshot, one of which says that it is out of date: another one may have been touched.
-const BEHIND: u32 = 2;
-/// Bits of a page's number that say which of the snapshot it is. Those before them say of how many.
-const INDEX_BITS: u32 = 9;
-/// Of three records none is longer.
-const LONGEST: usize = 6;
-/// Words beside the tables: what the layer knows, and its open blocks.
-const SCALARS: usize = 13;
-const WORDS: usize = SCALARS + 3 * LANES;
+/// Pages left behind what was saved, one of which says that it is out of date: another one may have been touched.
+pub(crate) const BEHIND: u32 = 2;
+/// Bits of a page's number that say which of an element it is. Those before them say of how many.
+pub(crate) const INDEX_BITS: u32 = 9;
+/// Free blocks that may be opened before the next element.
+pub(crate) const ANNOUNCED: usize = 4;
+/// Of the first page of a block: elements go on there that begin in another block. 0 where none of them counts any more.
+const GOES_ON: u32 = 1;
+/// Erases of a block, and marks, that fail one after another.
+const MOST_TRIES: u32 = 8;
+/// Places in the tables of which it is known where the last element begins that passed them.
+pub(crate) const MARKS: usize = 4;
 
 /// What is known of the snapshots on the chip.
 #[derive(Clone, Copy, Debug)]
@@ -43,15 +47,36 @@ pub(crate) struct Snapshots {
     pub(crate) blocks: u32,
     /// The block of the newest, and the page that is programmed next there.
     pub(crate) block: u32,
-    next: u32,
+    pub(crate) next: u32,
     /// The number of the newest; 0 where there are none.
     pub(crate) number: u64,
-    /// A mount may take the newest: a page must say that it is out of date before anything changes.
-    is_believed: bool,
-    /// The newest is what RAM holds.
-    is_saved: bool,
+    /// A mount may take them: they are kept up, or a page must say that they are out of date before anything changes.
+    pub(crate) is_believed: bool,
+    /// They are kept up: what changed since is in the blocks of the tail, and noted in RAM.
+    pub(crate) is_kept_up: bool,
+    /// RAM holds what they say.
+    pub(crate) is_saved: bool,
+    /// The buffer holds what is about to be programmed.
+    pub(crate) is_busy: bool,
     /// Blocks whose first page cannot be read, as bits.
-    torn: u8,
+    pub(crate) torn: u32,
+    /// The last page of the last element.
+    pub(crate) last: u32,
+    /// Where the next element's part of the tables begins.
+    pub(crate) roll: u32,
+    /// The pages where elements begin that passed the [marks](crate::tail), and the one from which on the tables are whole.
+    pub(crate) marks: [u32; MARKS],
+    pub(crate) window: u32,
+    /// Pages of an element.
+    pub(crate) pages: u32,
+    /// The number of the last program that they know of.
+    pub(crate) floor: u64,
+    /// Free blocks that may be opened then.
+    pub(crate) announced: [u32; ANNOUNCED],
+    /// Blocks where programs behind that one may be, and the pages from which on: those that were open, and the announced ones.
+    pub(crate) tail: [(u32, u16); LANES + ANNOUNCED],
+    /// Programs since the mount when they were last tried to be kept up in vain.
+    pub(crate) since: u64,
 }
 
 impl Snapshots {
@@ -61,69 +86,48 @@ impl Snapshots {
         next: 0,
         number: 0,
         is_believed: false,
+        is_kept_up: false,
         is_saved: false,
+        is_busy: false,
         torn: 0,
+        last: NOWHERE,
+        roll: 0,
+        marks: [NOWHERE; MARKS],
+        window: NOWHERE,
+        pages: 1,
+        floor: 0,
+        announced: [NOWHERE; ANNOUNCED],
+        tail: [(NOWHERE, 0); LANES + ANNOUNCED],
+        since: 0,
     };
 }
 
-/// The tables on their way to the chip, or back.
-struct Pass {
-    is_saving: bool,
-    /// Where the snapshot begins on the chip, if it is read; and its pages.
-    first: u32,
-    count: u32,
-    /// Pages done, and bytes of the next one.
-    page: u32,
-    at: usize,
-}
-
-/// Pages of a snapshot.
-const fn pages_of_snapshot(shape: &Geometry, logical_pages: u32) -> u32 {
-    let map = map_pages(shape.page_size, logical_pages) as usize;
-    let bytes = 4 * WORDS + size_of::<Block>() * shape.blocks as usize + 4 * map;
-    // A record is in one page.
-    // No page is as short as that.
-    let room = (shape.page_size as usize).saturating_sub(TRAILER + LONGEST);
-    bytes.div_ceil(1 + room) as u32
-}
-
-/// Whether a page of a block is the last one of a snapshot in it.
+/// Whether a page of a block is the last one of an element in it.
 const fn is_end(area: &Area, page: u32) -> bool {
     let (index, count) = (area.number & ((1 << INDEX_BITS) - 1), area.number >> INDEX_BITS);
     matches!(area.content, Content::Snapshot) && index + 1 == count && count <= page
 }
 
+/// Blocks of a chip that are kept for snapshots.
+pub(crate) const fn kept_blocks(shape: &Geometry) -> u32 {
+    match shape.blocks / BLOCKS_A_KEPT {
+        kept @ LEAST_KEPT..u32::BITS => kept,
+        u32::BITS.. => u32::BITS,
+        _ => LEAST_KEPT,
+    }
+}
+
 /// Whether blocks of a chip can be kept for snapshots.
 pub(crate) const fn fits(shape: &Geometry, logical_pages: u32) -> bool {
     shape.blocks >= LEAST_BLOCKS
-        && 1 + pages_of_snapshot(shape, logical_pages) + BEHIND <= shape.pages
+        && 1 + pages_of_tables(shape, logical_pages) + BEHIND <= shape.pages
 }
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Finds the newest snapshot, and takes it if it is not out of date.
-    pub(crate) fn mount_snapshot(&mut self) -> Result<bool, Error> {
-        self.snapshots = Snapshots::NONE;
-        if !self.nand.keeps_snapshots() {
-            return Ok(false);
-        }
-        self.find_snapshots()?;
-        let Snapshots { is_believed, torn, .. } = self.snapshots;
-        if !is_believed || torn > 0 {
-            return Ok(false);
-        }
-        self.forget();
-        // It says itself how many pages it has.
-        let last = self.snapshots.block * self.shape.pages + self.snapshots.next - BEHIND;
-        let Some(Area { number, .. }) = self.known_area(last)? else { return Ok(false) };
-        let count = number >> INDEX_BITS;
-        let first = (last + 1).saturating_sub(count);
-        let mut pass = Pass { is_saving: false, first, count, page: 0, at: usize::MAX / 2 };
-        match self.pass(&mut pass) {
-            Err(Error::Unreadable(_)) => return Ok(false),
-            done => done?,
-        }
-        self.snapshots.is_saved = true;
-        Ok(true)
+    /// Whether this driver of this chip keeps snapshots: one whose operations return before they are done would have to wait for
+    /// each of them.
+    pub(crate) fn takes_snapshots(&self) -> bool {
+        self.nand.keeps_snapshots() && !self.nand.is_cached()
     }
 
     /// Finds the newest snapshot, by the first page of each block that may hold any, and by the last page of the newest block.
@@ -133,7 +137,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(());
         }
         let mut found = Snapshots::NONE;
-        for block in 0..SNAPSHOT_BLOCKS {
+        for block in 0..kept_blocks(&self.shape) {
             match self.first_of_snapshot_block(block)? {
                 Some(Found::Page(Area { content: Content::Snapshot, sequence, .. }))
                     if sequence > found.number =>
@@ -146,30 +150,71 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         if found.number == 0 {
             // Blocks of data, perhaps.
+            self.snapshots.torn = found.torn;
             return Ok(());
         }
-        found.blocks = SNAPSHOT_BLOCKS;
-        let first = found.block * self.shape.pages;
-        for page in (0..self.shape.pages).rev() {
-            match self.area(first + page)? {
-                Found::Blank => continue,
-                Found::Page(area) => {
-                    found.number = area.sequence.max(found.number);
-                    found.is_believed = is_end(&area, page);
-                }
-                // It may be any of those that fit into the block.
-                Found::Torn => found.number += u64::from(self.shape.pages),
-            }
-            // The page behind may have been touched.
-            found.next = page + BEHIND;
-            break;
+        found.blocks = kept_blocks(&self.shape);
+        let mut page = self.last_of_snapshot_block(found.block)?;
+        found.next = page % self.pages() + BEHIND;
+        let mut last = self.area(page)?;
+        if let Found::Page(Area { number: GOES_ON, .. }) = last
+            && let Some(before) = self.block_before(found.number)?
+        {
+            // The block was opened for an element that was not begun.
+            page = self.last_of_snapshot_block(before)?;
+            last = self.area(page)?;
         }
+        match last {
+            Found::Page(area) => {
+                found.number = area.sequence.max(found.number);
+                found.is_believed = is_end(&area, page % self.pages());
+                found.is_saved = found.is_believed;
+            }
+            // It may be any of those that fit into the block, and the end of an element that another mount can read.
+            _ => {
+                found.number += u64::from(self.shape.pages);
+                found.is_believed = true;
+            }
+        }
+        found.last = page;
+        found.is_believed |= found.torn > 0;
         self.snapshots = found;
         Ok(())
     }
 
+    /// The last page of a block that is not blank. Behind a loss of power one page is left out, and never two.
+    fn last_of_snapshot_block(&mut self, block: u32) -> Result<u32, Error> {
+        let first = block * self.shape.pages;
+        let (mut page, mut end) = (0, self.shape.pages);
+        while end - page > 1 {
+            let middle = page.midpoint(end);
+            if self.area(first + middle)? != Found::Blank {
+                page = middle;
+            } else if middle + 1 < end && self.area(first + middle + 1)? != Found::Blank {
+                page = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(first + page)
+    }
+
+    /// The block that was opened before the one with that number.
+    fn block_before(&mut self, number: u64) -> Result<Option<u32>, Error> {
+        let mut before = (0, None);
+        for block in 0..kept_blocks(&self.shape) {
+            if let Some(Found::Page(first)) = self.first_of_snapshot_block(block)?
+                && (before.0..number).contains(&first.sequence)
+                && first.content == Content::Snapshot
+            {
+                before = (first.sequence, Some(block));
+            }
+        }
+        Ok(before.1)
+    }
+
     /// What stands beside the first page of one of these blocks; nothing if it is bad.
-    fn first_of_snapshot_block(&mut self, block: u32) -> Result<Option<Found>, Error> {
+    pub(crate) fn first_of_snapshot_block(&mut self, block: u32) -> Result<Option<Found>, Error> {
         if self.nand.is_bad(block).map_err(device)? {
             self.blocks[block as usize].retire();
         }
@@ -180,10 +225,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// What blocks are kept for snapshots is not written, nor cleaned. Where this driver takes none, one that another left is found
     /// by now: it is out of date before anything changes.
     pub(crate) fn reserve_snapshot_blocks(&mut self) -> Result<(), Error> {
-        if self.snapshots.blocks > 0 && !self.nand.keeps_snapshots() {
+        if self.snapshots.blocks > 0 && !self.takes_snapshots() {
             self.find_snapshots()?;
-            self.snapshots.blocks = SNAPSHOT_BLOCKS;
+            self.snapshots.blocks = kept_blocks(&self.shape);
+            self.snapshots.next = self.shape.pages;
         }
+        self.snapshots.is_believed |= self.snapshots.blocks > 0 && self.snapshots.torn > 0;
         for block in 0..self.snapshots.blocks {
             let home = &mut self.blocks[block as usize];
             if !home.is_retired() && home.state() != State::Bad {
@@ -200,32 +247,55 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         block < self.snapshots.blocks && !self.blocks[block as usize].is_retired()
     }
 
-    /// Whether RAM holds what the newest snapshot says.
+    /// Whether RAM holds what snapshots say, and no changes of the map.
     pub(crate) fn is_snapshot(&self) -> bool {
-        self.snapshots.is_saved && self.cache.is_empty()
+        self.snapshots.is_saved && self.snapshots.window != NOWHERE && self.cache.is_empty()
     }
 
-    /// Writes a snapshot, where blocks are kept for it. Everything else is on the chip already.
-    pub(crate) fn save_snapshot(&mut self) -> Result<(), Error> {
-        let is_settled = self.is_settled && !self.is_map_hurt && self.newest == NOWHERE;
-        if self.snapshots.blocks == 0
-            || !self.nand.keeps_snapshots()
-            || !is_settled
-            || self.before.is_none()
-            || self.is_snapshot()
+    /// Saves all of the tables, where blocks are kept for them: the next mount reads little more than these.
+    pub(crate) fn save_all(&mut self) -> Result<(), Error> {
+        let mut is_next = self.snapshots.is_kept_up;
+        // No element from before goes once around from where it began; the window holds until these do.
+        (self.snapshots.roll, self.snapshots.marks) = (0, [NOWHERE; MARKS]);
+        loop {
+            let number = self.snapshots.number;
+            self.save_element(is_next)?;
+            let is_done = self.snapshots.roll == 0;
+            if is_done || !self.snapshots.is_saved || self.snapshots.number == number {
+                return Ok(());
+            }
+            is_next = true;
+        }
+    }
+
+    /// Writes an element: the next one, or one with which the tables begin anew.
+    pub(crate) fn save_element(&mut self, is_next: bool) -> Result<(), Error> {
+        self.snapshots.since = self.counters.programs();
+        if !self.can_save() {
+            return Ok(());
+        }
+        self.snapshots.is_kept_up = false;
+        if !is_next {
+            (self.snapshots.roll, self.snapshots.window) = (0, NOWHERE);
+            self.snapshots.marks = [NOWHERE; MARKS];
+            self.snapshots.tail = Snapshots::NONE.tail;
+            self.cache.forget_notes();
+        }
+        let count = self.count_pages()?.max(self.snapshots.pages);
+        let Snapshots { block, next, torn, .. } = self.snapshots;
+        let has_room = block != NOWHERE && next + count + BEHIND <= self.shape.pages;
+        if 1 + count + BEHIND > self.shape.pages
+            || (!has_room || torn > 0)
+                && !self.open_snapshot_block(if is_next { GOES_ON } else { 0 })?
         {
             return Ok(());
         }
-        let count = pages_of_snapshot(&self.shape, self.logical_pages);
-        // A block whose first page cannot be read is erased as soon as another one is newer than all that it may hold.
-        let torn = core::mem::take(&mut self.snapshots.torn);
-        let Snapshots { block, next, .. } = self.snapshots;
-        let has_room = block != NOWHERE && next + count + BEHIND <= self.shape.pages;
-        if (!has_room || torn > 0) && !self.open_snapshot_block()? {
-            return Ok(());
-        }
+        self.announce();
+        let begin = self.snapshots.block * self.shape.pages + self.snapshots.next;
+        let end = self.end_of_part(count)?;
+        self.pass_marks(begin, end);
         self.snapshots.number += 1;
-        match self.pass(&mut Pass { is_saving: true, first: NOWHERE, count, page: 0, at: 0 }) {
+        match self.pass(&mut Pass::to_save(count)) {
             Err(Error::WornOut) => {
                 self.retire_snapshot_block(self.snapshots.block)?;
                 return self.supersede_snapshot();
@@ -234,7 +304,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         self.nand.sync().map_err(device)?;
         self.snapshots.is_saved = true;
-        for block in (0..SNAPSHOT_BLOCKS).filter(|block| torn >> block & 1 == 1) {
+        self.begin_tail();
+        self.erase_torn()
+    }
+
+    /// Erases blocks whose first page cannot be read, as soon as another one is newer than all that they may hold.
+    fn erase_torn(&mut self) -> Result<(), Error> {
+        let torn = core::mem::take(&mut self.snapshots.torn);
+        for block in (0..kept_blocks(&self.shape)).filter(|block| torn >> block & 1 == 1) {
             // It may be the one that was opened, or have failed then.
             if block != self.snapshots.block && self.is_snapshot_block(block) {
                 self.erase_snapshot_block(block)?;
@@ -243,14 +320,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
-    /// Before anything is programmed or erased: no mount takes the snapshot any more.
+    /// Before anything is programmed or erased that snapshots do not foresee: no mount takes them any more.
     pub(crate) fn outdate_snapshot(&mut self) -> Result<(), Error> {
-        self.snapshots.is_saved = false;
+        (self.snapshots.is_saved, self.snapshots.is_kept_up) = (false, false);
         if !self.snapshots.is_believed {
             return Ok(());
         }
-        let Snapshots { block, next, .. } = self.snapshots;
-        if next < self.shape.pages && !self.blocks[block as usize].is_retired() {
+        self.snapshots.since = self.counters.programs();
+        let Snapshots { block, next, torn, .. } = self.snapshots;
+        // A block whose first page cannot be read now may be the newest to another mount.
+        if torn == 0 && next < self.shape.pages && !self.blocks[block as usize].is_retired() {
             match self.program_snapshot_page(0) {
                 Ok(()) => {
                     self.snapshots.is_believed = false;
@@ -263,34 +342,47 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.supersede_snapshot()
     }
 
-    /// Where nothing can be said behind the newest snapshot, another block is newer; or, if there is none, this one is erased.
+    /// Where nothing can be said behind the newest snapshot, another block is newer; or, if there is none, none of them is left
+    /// that a mount would take.
     fn supersede_snapshot(&mut self) -> Result<(), Error> {
-        let Snapshots { block, next, .. } = self.snapshots;
-        if self.open_snapshot_block()? {
-            return Ok(());
+        if self.open_snapshot_block(0)? {
+            return self.erase_torn();
         }
-        if !self.nand.is_bad(block).map_err(device)?
-            && !self.erase_snapshot_block(block)?
-            && !self.nand.is_bad(block).map_err(device)?
-        {
-            // The chip took neither the erase nor the mark.
-            for page in (0..next.min(self.shape.pages)).rev() {
-                match self.area(block * self.shape.pages + page)? {
-                    Found::Blank => {}
-                    Found::Page(area) if is_end(&area, page) => return Err(Error::WornOut),
-                    _ => break,
+        for block in 0..kept_blocks(&self.shape) {
+            let mut tries = 0;
+            while self.is_taken(block)? {
+                // A chip that takes neither the erase nor the mark may take it the next time.
+                if tries == MOST_TRIES {
+                    return Err(Error::WornOut);
                 }
+                tries += 1;
+                self.erase_snapshot_block(block)?;
             }
         }
         (self.snapshots.block, self.snapshots.is_believed) = (NOWHERE, false);
         Ok(())
     }
 
+    /// Whether a mount takes what is in a block, if it is the newest.
+    fn is_taken(&mut self, block: u32) -> Result<bool, Error> {
+        if self.nand.is_bad(block).map_err(device)? {
+            return Ok(false);
+        }
+        for page in (1..self.shape.pages).rev() {
+            match self.area(block * self.shape.pages + page)? {
+                Found::Blank => {}
+                Found::Page(area) => return Ok(is_end(&area, page)),
+                Found::Torn => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
     /// Makes another block the newest, the oldest one whose first page can be read; false if there is none.
-    pub(crate) fn open_snapshot_block(&mut self) -> Result<bool, Error> {
+    pub(crate) fn open_snapshot_block(&mut self, number: u32) -> Result<bool, Error> {
         loop {
             let mut oldest = (u64::MAX, NOWHERE);
-            for block in 0..SNAPSHOT_BLOCKS {
+            for block in 0..kept_blocks(&self.shape) {
                 if block == self.snapshots.block {
                     continue;
                 }
@@ -306,12 +398,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if block == NOWHERE {
                 return Ok(false);
             }
+            let is_gone = |page: u32| page / self.shape.pages.max(1) == block;
+            for mark in self.snapshots.marks.iter_mut().chain([&mut self.snapshots.window]) {
+                if is_gone(*mark) {
+                    *mark = NOWHERE;
+                }
+            }
             if !self.erase_snapshot_block(block)? {
                 continue;
             }
-            // Beyond all that a block may hold whose first page cannot be read.
-            self.snapshots.number += u64::from(self.shape.pages);
-            match self.program_beside(block, 0, 0) {
+            // Beyond all that a block may hold whose first page cannot be read, and that was opened behind this one.
+            self.snapshots.number += 3 * u64::from(self.shape.pages);
+            match self.program_beside(block, 0, number) {
                 Ok(()) => {
                     (self.snapshots.block, self.snapshots.next) = (block, 1);
                     self.snapshots.is_believed = false;
@@ -348,12 +446,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Programs the next page of the newest block with what the buffer holds.
-    fn program_snapshot_page(&mut self, number: u32) -> Result<(), NandError> {
+    pub(crate) fn program_snapshot_page(&mut self, number: u32) -> Result<(), NandError> {
         let Snapshots { block, next, .. } = self.snapshots;
         // Whatever comes of it, the page is used up, and what is there may be the end of a snapshot.
         self.snapshots.next += 1;
         self.snapshots.is_believed = true;
-        self.program_beside(block, next, number)
+        let done = self.program_beside(block, next, number);
+        if done == Err(NandError::Device) {
+            // It may be blank, and so may be the one before: no two blank pages are ever left out.
+            self.snapshots.next = self.shape.pages;
+        }
+        done
     }
 
     /// Programs a page of these blocks with what the buffer holds, and a number: which page of how many it is; 0 for none.
@@ -372,136 +475,5 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         .encode_into(&mut area);
         self.counters.map_writes += 1;
         self.nand.program(block * self.shape.pages + page, &self.buffer, &area)
-    }
-
-    /// Saves the tables of RAM, or takes them from the newest snapshot: one record after another, in the same order.
-    /// [`Error::WornOut`] if a program failed, [`Error::Unreadable`] if a page is not what was saved.
-    fn pass(&mut self, pass: &mut Pass) -> Result<(), Error> {
-        let mut scalars = self.scalars();
-        for scalar in &mut scalars {
-            self.exchange_word(pass, scalar)?;
-        }
-        if !pass.is_saving {
-            self.set_size(scalars[0])?;
-        }
-        for lane in 0..LANES {
-            let Some(&Open { mut block, mut previous, next, cut }) = self.open.get(lane) else {
-                continue;
-            };
-            let mut pages = u32::from(next) | u32::from(cut) << 16;
-            for word in [&mut block, &mut previous, &mut pages] {
-                self.exchange_word(pass, word)?;
-            }
-            if let Some(open) = self.open.get_mut(lane) {
-                *open = Open { block, previous, next: pages as u16, cut: (pages >> 16) as u16 };
-            }
-        }
-        for block in 0..self.shape.blocks {
-            let mut bytes = self.blocks[block as usize].to_bytes();
-            self.exchange(pass, &mut bytes)?;
-            let home = &mut self.blocks[block as usize];
-            // A block that failed and was not marked is not written again.
-            if !pass.is_saving && !home.is_retired() && home.state() != State::Failing {
-                *home = Block::from_bytes(bytes);
-            }
-        }
-        for page in 0..map_pages(self.shape.page_size, self.logical_pages) {
-            let mut at = self.directory[page as usize];
-            self.exchange_word(pass, &mut at)?;
-            self.directory[page as usize] = at;
-        }
-        if !pass.is_saving {
-            self.set_scalars(&scalars);
-        }
-        while pass.is_saving && pass.page < pass.count {
-            self.turn(pass)?;
-        }
-        Ok(())
-    }
-
-    fn exchange_word(&mut self, pass: &mut Pass, word: &mut u32) -> Result<(), Error> {
-        let mut bytes = word.to_le_bytes();
-        self.exchange(pass, &mut bytes)?;
-        *word = u32::from_le_bytes(bytes);
-        Ok(())
-    }
-
-    /// A record, which is in one page.
-    fn exchange(&mut self, pass: &mut Pass, record: &mut [u8]) -> Result<(), Error> {
-        if pass.at + record.len() > self.room_of_snapshot_page() {
-            self.turn(pass)?;
-        }
-        for (there, here) in self.buffer.iter_mut().skip(pass.at).zip(record.iter_mut()) {
-            if pass.is_saving {
-                *there = *here;
-            } else {
-                *here = *there;
-            }
-        }
-        pass.at += record.len();
-        Ok(())
-    }
-
-    fn room_of_snapshot_page(&self) -> usize {
-        (self.shape.page_size as usize).saturating_sub(TRAILER)
-    }
-
-    /// Programs the page that is full, or reads the next one.
-    fn turn(&mut self, pass: &mut Pass) -> Result<(), Error> {
-        let trailer = (self.snapshots.number << 16 | u64::from(pass.page & 0xffff)).to_le_bytes();
-        let room = self.room_of_snapshot_page();
-        if pass.is_saving {
-            let to = self.buffer.iter_mut().skip(room);
-            to.zip(trailer).for_each(|(to, byte)| *to = byte);
-            if let Some((before, check)) = self.buffer.split_last_chunk_mut() {
-                *check = checksum(before, &self.shape).to_le_bytes();
-            }
-            match self.program_snapshot_page(pass.count << INDEX_BITS | pass.page) {
-                Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => return Err(Error::WornOut),
-                Ok(()) => {}
-            }
-        } else {
-            let is_it = self.is_readable(pass.first + pass.page)?
-                && is_whole(&self.buffer, &self.shape)
-                && self.buffer.iter().skip(room).zip(trailer).all(|(&a, b)| a == b);
-            if !is_it {
-                return Err(Error::Unreadable(0));
-            }
-        }
-        (pass.page, pass.at) = (pass.page + 1, 0);
-        Ok(())
-    }
-
-    /// What the layer knows beside its tables.
-    fn scalars(&self) -> [u32; SCALARS] {
-        let (before, is_map) = Before::pack(self.before, 0);
-        [
-            self.logical_pages,
-            self.spare_blocks,
-            self.horizon as u32,
-            (self.horizon >> 32) as u32,
-            self.sequence as u32,
-            (self.sequence >> 32) as u32,
-            self.counts as u32,
-            (self.counts >> 32) as u32,
-            before | u32::from(is_map) << 31,
-            self.after.unwrap_or(u32::MAX),
-            self.free,
-            self.yielded,
-            self.unlevelled,
-        ]
-    }
-
-    fn set_scalars(&mut self, scalars: &[u32; SCALARS]) {
-        let long = |at: usize| u64::from(scalars[at]) | u64::from(scalars[at + 1]) << 32;
-        self.spare_blocks = scalars[1];
-        (self.horizon, self.sequence, self.counts) = (long(2), long(4), long(6));
-        self.left_out_from = self.counts;
-        self.sweep_began = self.counts;
-        (self.before, _) = Before::unpack(scalars[8] & !(1 << 31), scalars[8] >> 31 > 0, 0);
-        self.after = Some(scalars[9]).filter(|&after| after != u32::MAX);
-        (self.free, self.yielded, self.unlevelled) = (scalars[10], scalars[11], scalars[12]);
-        self.fresh = EARLY * self.shape.pages;
     }
 }

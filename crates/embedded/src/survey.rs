@@ -46,6 +46,13 @@ pub(crate) struct Scan {
     pub(crate) knows_ends: bool,
     /// The greatest number that was read of a block so far.
     pub(crate) greatest: u64,
+    /// Snapshots are taken, and only what was programmed behind them is looked at: behind that number.
+    pub(crate) is_tail: bool,
+    pub(crate) floor: u64,
+    /// All valid pages are to be counted.
+    pub(crate) recounts: bool,
+    /// What was found is to be looked for on the whole chip.
+    pub(crate) gives_up: bool,
     /// The layer's buffer holds the numbers of so many pages of the map, in two bytes each, less the horizon.
     pub(crate) noted: u32,
 }
@@ -89,8 +96,8 @@ fn keep(greatest: &mut [u64], one: u64) {
 }
 
 impl Scan {
-    pub(crate) fn beside(never: Never) -> Self {
-        Self { never, ..Self::default() }
+    pub(crate) fn beside(never: Never, is_tail: bool) -> Self {
+        Self { never, is_tail, ..Self::default() }
     }
 
     /// What never counts is known better than before this look.
@@ -150,10 +157,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.free += 1;
             return Ok(Surveyed { last: 0, is_cut: false, is_torn: false });
         }
+        // The snapshots know the pages before.
+        let (start, behind) = if scan.is_tail {
+            let start = self.tail_from(block).unwrap_or(pages);
+            (start, self.end_of_tail(block, start)?)
+        } else {
+            (0, pages)
+        };
         // Behind the last page that was programmed; behind the last one that counts; the number of that.
-        let (mut end, mut good, mut last) = (0, 0, 0);
+        let (mut end, mut good, mut last) = (start, start, if start > 0 { scan.floor } else { 0 });
         let (mut void, mut is_torn, mut later, mut hidden) = (0_u8, false, u64::MAX, 0);
-        for page in (0..pages).rev() {
+        for page in (start..behind).rev() {
             let at = first + page;
             let mut found = self.area(at)?;
             if found == Found::Torn {
@@ -167,7 +181,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     found = Found::Page(area);
                 }
             }
-            if found == Found::Blank && end == 0 {
+            if found == Found::Blank && end == start {
                 continue;
             }
             end = end.max(page + 1);
@@ -175,12 +189,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             void = void.saturating_sub(1);
             let area = match found {
                 Found::Page(area) => area,
-                Found::Torn if good > 0 && !is_void => {
+                Found::Torn if good > start && !is_void => {
                     is_torn = true;
                     seen(self, scan, at, &Entry::Torn)?;
                     continue;
                 }
-                Found::Torn if good == 0 => {
+                Found::Torn if good == start => {
                     hidden += 1;
                     continue;
                 }
@@ -188,7 +202,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             };
             later = area.sequence;
             scan.seen = scan.seen.max(area.sequence);
-            if is_void || is_left_out(&scan.never.firsts, area.sequence) {
+            if is_void
+                || is_left_out(&scan.never.firsts, area.sequence)
+                || area.sequence <= scan.floor
+            {
                 seen(self, scan, at, &Entry::Never(area))?;
                 continue;
             }
@@ -206,7 +223,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 seen(self, scan, at, &Entry::Never(area))?;
                 continue;
             }
-            if good == 0 {
+            if good == start {
                 (good, last) = (page + 1, area.sequence);
                 keep(&mut scan.lasts, last);
             }
@@ -277,6 +294,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         number: u64,
         scan: &Scan,
     ) -> Result<bool, Error> {
+        if scan.is_tail {
+            return Ok(self.tail_from(block).is_some());
+        }
         let step = self.step();
         // The clock goes around.
         if self.knows_end(block, scan) && scan.greatest.saturating_sub(number) >> step < 1 << 14 {

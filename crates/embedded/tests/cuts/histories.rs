@@ -133,8 +133,8 @@ type Shape = (u32, u32, u32);
 const SHAPES: [Shape; 6] =
     [(40, 8, 64), (64, 4, 128), (48, 16, 64), (60, 8, 256), (36, 32, 128), (64, 16, 96)];
 
-/// Those of chips that keep snapshots: of one a block, and of two.
-const SHAPES_WITH_SNAPSHOTS: [Shape; 2] = [(256, 8, 384), (256, 24, 256)];
+/// Those of chips that keep snapshots: of one a block, of two, and of one with many patches.
+const SHAPES_WITH_SNAPSHOTS: [Shape; 3] = [(256, 8, 384), (256, 16, 1024), (256, 24, 768)];
 
 type Store<'a> = Ftl<'a, &'a mut Chip, AnyVictim, AnyPlacement>;
 
@@ -533,7 +533,11 @@ impl Stores {
         let setting = Setting {
             logical_pages,
             bad,
-            changes: draws.pick(&[least, least + 5, 3 * least, logical_pages]).max(least),
+            changes: if stops {
+                draws.pick(&[least, 3 * least, 300, 600, 600, 800]).max(least)
+            } else {
+                draws.pick(&[least, least + 5, 3 * least, logical_pages]).max(least)
+            },
             victim: draws.below(3),
             placement: draws.below(4),
         };
