@@ -77,6 +77,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     fn find(&mut self, is_tail: bool) -> Result<bool, Error> {
         let mut never = Never::default();
         let mut may_be_cut = true;
+        let mut is_found = false;
         let mut scan = Scan::default();
         for _ in 0..MOST_SCANS {
             self.forget();
@@ -92,6 +93,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 done => done?,
             }
             if self.newest == NOWHERE {
+                is_found = true;
                 break;
             }
             let is_empty = self.is_tail_empty(&scan);
@@ -128,9 +130,13 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 Err(Error::Unreadable(_)) => {}
                 done => {
                     done?;
+                    is_found = true;
                     break;
                 }
             }
+        }
+        if is_tail && !is_found {
+            return Ok(false);
         }
         // Where room is scarce, what was done for certain need not be written again.
         self.fresh = EARLY * self.shape.pages;
