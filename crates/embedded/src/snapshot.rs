@@ -158,7 +158,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         found.next = page % self.pages() + BEHIND;
         let mut last = self.area(page)?;
         if let Found::Page(Area { number: GOES_ON, .. }) = last
-            && let Some(before) = self.block_before(found.number)?
+            && let Some((_, before)) = self.snapshot_block_beside(found.number, false)?
         {
             // The block was opened for an element that was not begun.
             page = self.last_of_snapshot_block(before)?;
@@ -199,18 +199,27 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(first + page)
     }
 
-    /// The block that was opened before the one with that number.
-    fn block_before(&mut self, number: u64) -> Result<Option<u32>, Error> {
-        let mut before = (0, None);
+    /// The block that was opened next after that number, or last before it, and the number of its first page.
+    pub(crate) fn snapshot_block_beside(
+        &mut self,
+        number: u64,
+        is_after: bool,
+    ) -> Result<Option<(u64, u32)>, Error> {
+        let mut beside: Option<(u64, u32)> = None;
         for block in 0..kept_blocks(&self.shape) {
-            if let Some(Found::Page(first)) = self.first_of_snapshot_block(block)?
-                && (before.0..number).contains(&first.sequence)
-                && first.content == Content::Snapshot
-            {
-                before = (first.sequence, Some(block));
+            let Some(Found::Page(Area { content: Content::Snapshot, sequence, .. })) =
+                self.first_of_snapshot_block(block)?
+            else {
+                continue;
+            };
+            let is_there = if is_after { sequence > number } else { sequence < number };
+            let is_nearer =
+                |(other, _): (u64, u32)| sequence.abs_diff(number) < other.abs_diff(number);
+            if is_there && beside.is_none_or(is_nearer) {
+                beside = Some((sequence, block));
             }
         }
-        Ok(before.1)
+        Ok(beside)
     }
 
     /// What stands beside the first page of one of these blocks; nothing if it is bad.
@@ -412,7 +421,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             match self.program_beside(block, 0, number) {
                 Ok(()) => {
                     (self.snapshots.block, self.snapshots.next) = (block, 1);
-                    self.snapshots.is_believed = false;
+                    // Where elements go on there, a mount takes those before.
+                    self.snapshots.is_believed &= number == GOES_ON;
                     return self.nand.sync().map_err(device).map(|()| true);
                 }
                 Err(NandError::Device) => return Err(Error::Device),

@@ -19,7 +19,7 @@ use crate::{
     cache::{LOST, NONE, Recent},
     log::NOWHERE,
     policy::{Placement, Victim},
-    snapshot::{ANNOUNCED, BEHIND, INDEX_BITS, MARKS, kept_blocks},
+    snapshot::{ANNOUNCED, BEHIND, INDEX_BITS, MARKS},
     survey::Scan,
     tables::{Pass, pages_of_element},
 };
@@ -263,14 +263,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         // Their numbers follow each other: none is missing.
         let mut expected = None;
         while page <= last || page / pages != last / pages {
-            if page.is_multiple_of(pages) {
-                // Behind the end of a block the next newer one goes on.
-                let Some((block, number)) = self.block_after((page / pages).wrapping_sub(1))?
-                else {
-                    return Ok(false);
-                };
-                (page, expected) = (block * pages + 1, Some(number + 1));
-            }
             if !self.is_snapshot_block(page / pages) {
                 return Ok(false);
             }
@@ -279,32 +271,27 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 // A page that a loss of power may have touched was left out, and so are those at the end of a block.
                 Err(Error::Unreadable(_)) if self.area(page)? == Found::Blank => {
                     page += 1;
-                    continue;
                 }
-                done => done?,
+                done => {
+                    done?;
+                    if expected.is_some_and(|number| number != pass.number) {
+                        return Ok(false);
+                    }
+                    expected = Some(pass.number + 1);
+                    page += pass.count;
+                }
             }
-            if expected.is_some_and(|number| number != pass.number) {
-                return Ok(false);
+            if page.is_multiple_of(pages) {
+                // Behind the end of a block the next newer one goes on.
+                let first = self.first_of_snapshot_block(page / pages - 1)?;
+                let Some(Found::Page(Area { sequence, .. })) = first else { return Ok(false) };
+                let Some((number, block)) = self.snapshot_block_beside(sequence, true)? else {
+                    return Ok(false);
+                };
+                (page, expected) = (block * pages + 1, Some(number + 1));
             }
-            expected = Some(pass.number + 1);
-            page += pass.count;
         }
         Ok(page == last + 1 && expected == Some(sequence + 1))
-    }
-
-    /// The block for snapshots that was opened after that one, and the number of its first page.
-    fn block_after(&mut self, block: u32) -> Result<Option<(u32, u64)>, Error> {
-        let Some(Found::Page(area)) = self.first_of_snapshot_block(block)? else { return Ok(None) };
-        let mut after: Option<(u64, u32)> = None;
-        for other in 0..kept_blocks(&self.shape) {
-            if let Some(Found::Page(first)) = self.first_of_snapshot_block(other)?
-                && first.sequence > area.sequence
-                && after.is_none_or(|(number, _)| first.sequence < number)
-            {
-                after = Some((first.sequence, other));
-            }
-        }
-        Ok(after.map(|(number, block)| (block, number)))
     }
 
     /// Which of the announced blocks were opened since.

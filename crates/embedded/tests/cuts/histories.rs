@@ -134,7 +134,7 @@ const SHAPES: [Shape; 6] =
     [(40, 8, 64), (64, 4, 128), (48, 16, 64), (60, 8, 256), (36, 32, 128), (64, 16, 96)];
 
 /// Those of chips that keep snapshots: of one a block, of two, and of one with many patches.
-const SHAPES_WITH_SNAPSHOTS: [Shape; 3] = [(256, 8, 384), (256, 16, 1024), (256, 24, 768)];
+const SHAPES_WITH_SNAPSHOTS: [Shape; 3] = [(256, 8, 384), (256, 15, 1024), (256, 24, 768)];
 
 type Store<'a> = Ftl<'a, &'a mut Chip, AnyVictim, AnyPlacement>;
 
