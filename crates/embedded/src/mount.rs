@@ -320,17 +320,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             } else {
                 self.gather_map_page(page)?;
             }
-            let first = page * self.map_entries;
-            for index in 0..self.map_entries.min(self.logical_pages - first) {
-                self.count(self.entry(index));
-            }
+            self.each_gathered(page, Self::count);
             self.count(self.directory[page as usize]);
         }
         Ok(())
     }
 
     /// A page is valid.
-    fn count(&mut self, at: u32) {
+    pub(crate) fn count(&mut self, at: u32) {
         let block = (at / self.pages()) as usize;
         let Some(block) = self.blocks.get_mut(block) else { return };
         if block.is_free() {

@@ -290,8 +290,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.snapshots.tail = Snapshots::NONE.tail;
             self.cache.forget_notes();
         }
-        let count = self.count_pages()?.max(self.snapshots.pages);
-        let Snapshots { block, next, torn, .. } = self.snapshots;
+        let Snapshots { block, next, torn, pages: count, .. } = self.snapshots;
         let has_room = block != NOWHERE && next + count + BEHIND <= self.shape.pages;
         if 1 + count + BEHIND > self.shape.pages
             || (!has_room || torn > 0)

@@ -78,7 +78,7 @@ impl Pass {
     }
 }
 
-/// Bytes of a page that records take at most, and at least where others follow.
+/// Bytes of a page for records.
 const fn room_of(shape: &Geometry) -> usize {
     (shape.page_size as usize).saturating_sub(TRAILER)
 }
@@ -89,6 +89,11 @@ pub(crate) const fn pages_of_tables(shape: &Geometry, logical_pages: u32) -> u32
     let bytes = FIXED + BLOCK * shape.blocks as usize + WORD * map;
     // No page is as short as that.
     bytes.div_ceil(1 + room_of(shape).saturating_sub(LONGEST)) as u32
+}
+
+/// Pages of an element without notes that has room for a record of the tables.
+pub(crate) const fn least_pages_of_element(shape: &Geometry) -> u32 {
+    (FIXED + LONGEST).div_ceil(1 + room_of(shape).saturating_sub(LONGEST)) as u32
 }
 
 /// Pages of an element of so many notes, for which the elements that go once around the tables take no more pages than that.
@@ -109,13 +114,6 @@ pub(crate) fn pages_of_element(
 }
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Pages that an element needs for what changed.
-    pub(crate) fn count_pages(&mut self) -> Result<u32, Error> {
-        let mut pass = Pass { what: Use::Count, ..Pass::to_save(0) };
-        self.pass(&mut pass)?;
-        Ok(pass.page + 1)
-    }
-
     /// Where the part of the tables ends that an element of so many pages has.
     pub(crate) fn end_of_part(&mut self, count: u32) -> Result<u32, Error> {
         let (from, mut pass) = (self.snapshots.roll, Pass::to_save(count));
@@ -178,9 +176,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         for index in 0..scalars[NOTES] {
             self.exchange_note(pass, index as usize)?;
         }
-        if pass.count > 0 {
-            self.exchange_part(pass)?;
-        }
+        self.exchange_part(pass)?;
         while pass.what == Use::Save && pass.page < pass.count {
             self.turn(pass)?;
         }
@@ -231,7 +227,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// The part of the tables that is the turn of this element: as much as its pages have room for.
     fn exchange_part(&mut self, pass: &mut Pass) -> Result<(), Error> {
         let (blocks, map) = (self.shape.blocks, self.logical_pages.div_ceil(self.entries()));
-        let room = self.room_of_snapshot_page();
+        let room = room_of(&self.shape);
         let mut position = self.snapshots.roll;
         let has_room = |pass: &Pass, bytes| {
             // A page that is read is turned when it begins, one that is saved when it ends.
@@ -314,7 +310,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// A record, which is in one page.
     fn exchange(&mut self, pass: &mut Pass, record: &mut [u8]) -> Result<(), Error> {
-        if pass.at.saturating_add(record.len()) > self.room_of_snapshot_page() {
+        if pass.at.saturating_add(record.len()) > room_of(&self.shape) {
             self.turn(pass)?;
         }
         let there = self.buffer.iter_mut().skip(pass.at).zip(record.iter_mut());
@@ -327,13 +323,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
-    fn room_of_snapshot_page(&self) -> usize {
-        room_of(&self.shape)
-    }
-
     /// Programs the page that is full, or reads the next one.
     fn turn(&mut self, pass: &mut Pass) -> Result<(), Error> {
-        let room = self.room_of_snapshot_page();
+        let room = room_of(&self.shape);
         match pass.what {
             Use::Count => {}
             Use::Save => {

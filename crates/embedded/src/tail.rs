@@ -21,7 +21,7 @@ use crate::{
     policy::{Placement, Victim},
     snapshot::{ANNOUNCED, BEHIND, INDEX_BITS, MARKS},
     survey::Scan,
-    tables::{Pass, pages_of_element},
+    tables::{Pass, least_pages_of_element, pages_of_element},
 };
 
 /// Notes of changes, and of all slots of RAM for changes one in so many; fewer than the last would cost an element too often.
@@ -46,7 +46,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         // One block is erased while two others, at least, hold once and a third around the tables.
         let most = self.shape.pages.saturating_sub(1 + BEHIND) * 2 * 3 / 4;
         let is_possible = self.snapshots.blocks > 0 && self.takes_snapshots();
-        let (mut best, mut pages) = (0, 1);
+        let (mut best, mut pages) = (0, least_pages_of_element(&self.shape));
         for notes in (LEAST_NOTES..=room).rev().step_by(8).filter(|_| is_possible) {
             let logical_pages = self.logical_pages;
             let Some(count) = pages_of_element(&self.shape, logical_pages, slots, notes, most)
@@ -95,25 +95,23 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if room == 0 {
             return Ok(());
         }
-        let notes = self.cache.notes();
-        let announced = self.announced_left();
-        // Where the power comes and goes, a mount may find more, and needs a block before anything can be saved.
-        let (most, least) = if self.fresh > 0 { (room - room / 4, 2) } else { (room, 1) };
-        let is_due = if self.snapshots.is_kept_up {
-            notes >= most
-                || announced < least && self.free > announced
-                || self.snapshots.window == NOWHERE && notes >= FEW_NOTES
-        } else if self.fresh > 0 {
-            // At once: the power may not last.
-            return if self.counters.programs() < self.snapshots.since + ANEW / 4 {
-                Ok(())
-            } else {
-                self.save_all()
+        let is_early = self.fresh > 0;
+        if !self.snapshots.is_kept_up {
+            // Early after a mount soon, and at once: the power may not last.
+            let programs = self.counters.programs() - self.snapshots.since;
+            return match is_early {
+                true if programs >= ANEW / 4 => self.save_all(),
+                false if programs >= ANEW => self.save_element(false),
+                _ => Ok(()),
             };
-        } else {
-            self.counters.programs() >= self.snapshots.since + ANEW
-        };
-        if is_due { self.save_element(self.snapshots.is_kept_up) } else { Ok(()) }
+        }
+        // Where the power comes and goes, a mount may find more, and needs a block before anything can be saved.
+        let (most, least) = if is_early { (room - room / 4, 2) } else { (room, 1) };
+        let (notes, announced) = (self.cache.notes(), self.announced_left());
+        let is_due = notes >= most
+            || announced < least && self.free > announced
+            || self.snapshots.window == NOWHERE && notes >= FEW_NOTES;
+        if is_due { self.save_element(true) } else { Ok(()) }
     }
 
     /// Free blocks that are left to be opened before the next element.
@@ -152,10 +150,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Before a block of the tail is erased: what it said is saved, or the snapshots are out of date.
     pub(crate) fn let_go(&mut self, block: u32) -> Result<(), Error> {
-        if self.is_written(block) && self.tail_from(block).is_some() {
+        let is_of_tail = |this: &Self| this.is_written(block) && this.tail_from(block).is_some();
+        if is_of_tail(self) {
             self.save_early()?;
         }
-        if !self.snapshots.is_kept_up || self.is_written(block) && self.tail_from(block).is_some() {
+        if !self.snapshots.is_kept_up || is_of_tail(self) {
             return self.outdate_snapshot();
         }
         self.snapshots.is_saved = false;
@@ -340,7 +339,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let mut old = NONE;
         if !self.is_in_tail(map_page) {
             old = self.replaced(lpn)?;
-            self.count_one(page);
+            self.count(page);
         }
         self.move_to(lpn, old, page);
         Ok(())
@@ -373,7 +372,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if old < LOST {
             self.invalidate(old);
         }
-        self.count_one(page);
+        self.count(page);
         self.directory[number as usize] = page;
         let first = number * self.map_entries;
         self.cache.remove(first, first + self.map_entries);
@@ -393,14 +392,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
             if self.is_in_tail(self.directory[page as usize]) {
                 self.gather_map_page(page)?;
-                self.each_gathered(page, Self::count_one);
+                self.each_gathered(page, Self::count);
             }
         }
         Ok(())
     }
 
     /// Tells where the page of the map that the buffer holds leads.
-    fn each_gathered(&mut self, page: u32, mut tell: impl FnMut(&mut Self, u32)) {
+    pub(crate) fn each_gathered(&mut self, page: u32, mut tell: impl FnMut(&mut Self, u32)) {
         let first = page * self.map_entries;
         for index in 0..self.map_entries.min(self.logical_pages - first) {
             let at = self.entry(index);
@@ -408,12 +407,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 tell(self, at);
             }
         }
-    }
-
-    fn count_one(&mut self, at: u32) {
-        let block = (at / self.pages()) as usize;
-        let home = &mut self.blocks[block];
-        home.set_valid((home.valid() + 1).min(self.shape.pages));
     }
 
     /// Whether nothing was programmed behind the snapshots, as far as can be seen.

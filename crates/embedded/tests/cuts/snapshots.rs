@@ -294,3 +294,22 @@ fn a_whole_chip_says_what_snapshots_say() {
         assert!(counts.all(|(snapshots, chip)| snapshots >= chip), "round {round}");
     }
 }
+
+#[test]
+fn tables_are_saved_whatever_room_a_page_leaves_beside_what_an_element_has() {
+    for page_size in [332, 333, 335, 338, 341, 345] {
+        let mut chip = Chip::new(Geometry { blocks: 256, pages: 16, page_size }, 5);
+        let config = Config { logical_pages: 1500, spare_blocks: 1 };
+        let mut room = Static::<256, 16, 60, 345>::new();
+        let mut store = Ftl::format(&mut chip, room.memory(), Cat::default(), Dac::<3>, config)
+            .expect("there is room");
+        store.write(7, &vec![7; page_size as usize]).expect("written");
+        store.checkpoint().expect("saved");
+        drop(store);
+        let before = chip.counts.loads;
+        let store =
+            Ftl::mount(&mut chip, room.memory(), Cat::default(), Dac::<3>).expect("mounted");
+        let loads = store.nand().counts.loads - before;
+        assert!(loads < 100, "{page_size}: {loads}");
+    }
+}
