@@ -19,7 +19,9 @@ write_without_room() {
     mount -t tmpfs -o size=90m none "$work/small"
     below=$work/small
     truncate -s 128M "$below/disk"
-    mkfs.ext4 -q -m 0 -J size=4 -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$below/disk"
+    mkfs.ext4 -q -m 0 -J size=4,location=20M -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$below/disk"
+    # Metadata and the journal have room, for mkfs leaves holes: a journal that finds none ends, and ext4 takes no more writes.
+    dd if="$below/disk" of="$below/disk" bs=1M count=24 conv=notrunc status=none
     dev=$(losetup --find --show "$below/disk")
     mount -t ext4 -o errors=continue "$dev" "$work/mnt"
     mnt=$work/mnt
@@ -28,6 +30,7 @@ write_without_room() {
     start_server "$image"
     pages=$(($(size_of_disk) / 4096 / 3))
     client write 1
+    sync -f "$image"
     # Until there is no more room; dd says so.
     dd if=/dev/zero of="$below/filler" bs=4k 2>/dev/null || true
     client write 2 2>/dev/null || code=$?
