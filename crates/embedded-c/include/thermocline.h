@@ -121,6 +121,12 @@ typedef union thermocline {
  */
 size_t thermocline_ram(const struct thermocline_nand *nand, uint32_t changes);
 
+/* The same as constants, for a static array: pages of the map if all pages of the chip were logical ones, and bytes. */
+#define THERMOCLINE_MAP_PAGES(blocks, pages, page_size) \
+    (((size_t)(blocks) * (pages) + (size_t)((page_size) - 16) / 3 - 1) / ((size_t)((page_size) - 16) / 3))
+#define THERMOCLINE_RAM(blocks, pages, page_size, changes) \
+    (4 + 4 * THERMOCLINE_MAP_PAGES(blocks, pages, page_size) + 6 * (size_t)(blocks) + (size_t)(page_size) + 6 * (size_t)(changes))
+
 /*
  * The most logical pages that fit beside so many blocks that are bad or may become so, by a placement. With all of them cleaning is
  * dear: nine tenths of them are better. 0 for a chip that cannot be used, or no such placement.

@@ -282,6 +282,14 @@ int main(void)
         is("an odd shape is refused", mount(&other, sizeof memory), THERMOCLINE_SHAPE);
         is("it takes no memory", (int)thermocline_ram(&other, 100), 0);
     }
+    for (i = 0; i < 1000; i++) {
+        other.blocks = 1 + i % 10 * 97;
+        other.pages = 2 + i / 10 % 10 * 53;
+        other.page_size = 64 + i / 100 * 221;
+        if (thermocline_ram(&other, i))
+            is("the constant is what the function says",
+               thermocline_ram(&other, i) == THERMOCLINE_RAM(other.blocks, other.pages, other.page_size, i), 1);
+    }
     is("nothing was erased", (int)erases, 0);
     is("mount", mount(&chip, sizeof memory), 0);
     all_is_there();

@@ -1,0 +1,4 @@
+/* Of FatFs, for the sample. */
+typedef struct {
+	int opaque;
+} FATFS;
