@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs the layer on microcontrollers: builds it for four processors, then lets QEMU run the conformance tests, which cut
 # the power at every operation, a program whose size is measured, and the example in C, also as CMake and Meson build it.
+# The doors of Zephyr and ESP-IDF run on this computer (rtos.sh).
 # Checks first that the crates below the server that need no operating system compile without one.
 #
 #   embedded/run.sh               everything: two minutes
@@ -86,6 +87,9 @@ arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -st
     -I ../crates/embedded-c/include -T programs/machines/mps2.ld -o "$target/ram.elf" \
     c/startup.c ../crates/embedded-c/examples/c/ram.c "$dist/lib/thumbv7em-none-eabihf/libthermocline.a"
 machine 900 arm mps2-an386 "$target/ram.elf"
+
+echo "the disk for Zephyr and the component of ESP-IDF:"
+./rtos.sh "$dist" "$target"
 
 echo "the same by CMake and by Meson:"
 rm -rf "$target/cmake" "$target/meson"

@@ -7,7 +7,8 @@
 # The last two set THERMOCLINE_LIBRARY and THERMOCLINE_INCLUDE.
 get_filename_component(THERMOCLINE_ROOT ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 
-# The archive has fewer targets: code for a Cortex-M3 runs on an M4, an M7 and an M33 where floats are passed in integer registers.
+# The archive has fewer targets: code for a Cortex-M3 runs on an M4, an M7 and an M33 where floats are passed in integer registers, and
+# that for RV32IMAC without its A, of which the library has no instruction.
 function(thermocline_target result from)
   set(target)
   if(CONFIG_IDF_TARGET_ARCH_XTENSA)
@@ -43,6 +44,8 @@ function(thermocline_target result from)
   endif()
   if(from STREQUAL ARCHIVE AND target MATCHES "^thumb(v7em|v8m.main)-none-eabi$")
     set(target thumbv7m-none-eabi)
+  elseif(from STREQUAL ARCHIVE AND target STREQUAL riscv32imc-unknown-none-elf)
+    set(target riscv32imac-unknown-none-elf)
   endif()
   if(DEFINED THERMOCLINE_TARGET)
     set(target ${THERMOCLINE_TARGET})

@@ -273,7 +273,7 @@ static int format(const struct device *dev)
 	uint64_t most = thermocline_most_pages(&data->nand, PLACEMENT, config->spare_blocks);
 	uint32_t pages = (uint32_t)(most * (100 - config->over_provisioning) / 100);
 
-	LOG_INF("%s: making an empty store of %u pages", dev->name, pages);
+	LOG_INF("%s: making an empty store of %u pages", dev->name, (unsigned int)pages);
 	return thermocline_format(&data->store, &data->nand, VICTIM, PLACEMENT, config->memory, config->memory_size, pages,
 				  config->spare_blocks);
 }

@@ -1,40 +1,16 @@
 //! The header is C99 and C++, and the example works with the library.
 
 use std::{
-    env,
     path::{Path, PathBuf},
     process::Command,
 };
 
+mod library;
+
+use library::run;
+
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
-/// The static library that belongs to this test: beside it, where Cargo puts what it builds.
-fn library() -> PathBuf {
-    let test = env::current_exe().expect("a test knows its path");
-    let folder = test.parent().expect("a file is in a folder").to_owned();
-    let candidates = [folder.join("libthermocline_c.a"), folder.join("../libthermocline_c.a")];
-    let newest = std::fs::read_dir(&folder)
-        .expect("the folder is there")
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            name.starts_with("libthermocline_c") && name.ends_with(".a")
-        })
-        .chain(candidates)
-        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
-        .max();
-    newest.expect("cargo builds the library before its tests").1
-}
-
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {errors}{text}");
-    text
 }
 
 /// Builds a program with the library, and runs it.
@@ -45,7 +21,7 @@ fn program(source: &str, arguments: &[PathBuf]) -> String {
         .args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-I"])
         .arg(here("include"))
         .arg(here(source))
-        .arg(library())
+        .arg(library::archive())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program));
     run(Command::new(&program).args(arguments))

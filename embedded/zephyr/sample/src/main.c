@@ -56,7 +56,8 @@ int main(void)
 	count = count_start();
 	thermocline_health(thermocline_disk_lock(disk), &health);
 	thermocline_disk_unlock(disk);
-	printk("start %d; blocks were erased %u times in the mean, %u free\n", count, health.mean_erases, health.free_blocks);
+	printk("start %d; blocks were erased %u times in the mean, %u free\n", count,
+	       (unsigned int)health.mean_erases, (unsigned int)health.free_blocks);
 	fs_unmount(&mount);
 	return 0;
 }

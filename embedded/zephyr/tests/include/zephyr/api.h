@@ -20,6 +20,7 @@
 #define ROUND_UP(value, unit) (((value) + (unit) - 1) / (unit) * (unit))
 #define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
 #define BUILD_ASSERT(is, text) _Static_assert(is, text)
+#undef __aligned
 #define __aligned(bytes) __attribute__((aligned(bytes)))
 /* 1 for a macro that is 1, 0 for one that is not defined. */
 #define IS_ENABLED(option) IS_ENABLED_(option)

@@ -1,0 +1,26 @@
+# cmake -P embedded/cmake/targets.cmake: which library a processor gets.
+include(${CMAKE_CURRENT_LIST_DIR}/thermocline.cmake)
+
+# By cargo, from the archive, Kconfig's variables.
+function(gets cargo archive)
+  foreach(variable ${ARGN})
+    set(CONFIG_${variable} y)
+  endforeach()
+  foreach(from CARGO ARCHIVE)
+    string(TOLOWER ${from} expected)
+    thermocline_target(target ${from})
+    if(NOT target STREQUAL ${expected})
+      message(FATAL_ERROR "${ARGN} ${from}: ${target}, not ${${expected}}")
+    endif()
+  endforeach()
+endfunction()
+
+gets(thumbv6m-none-eabi thumbv6m-none-eabi CPU_CORTEX_M0PLUS)
+gets(thumbv7m-none-eabi thumbv7m-none-eabi CPU_CORTEX_M3)
+gets(thumbv7em-none-eabi thumbv7m-none-eabi CPU_CORTEX_M4 FPU)
+gets(thumbv7em-none-eabihf thumbv7em-none-eabihf CPU_CORTEX_M7 FPU FP_HARDABI)
+gets(thumbv8m.main-none-eabi thumbv7m-none-eabi CPU_CORTEX_M33 ARMV8_M_MAINLINE)
+gets(thumbv8m.main-none-eabihf thumbv8m.main-none-eabihf CPU_CORTEX_M33 ARMV8_M_MAINLINE FP_HARDABI)
+gets(riscv32imac-unknown-none-elf riscv32imac-unknown-none-elf RISCV RISCV_ISA_EXT_M RISCV_ISA_EXT_A RISCV_ISA_EXT_C)
+gets(riscv32imac-unknown-none-elf riscv32imac-unknown-none-elf IDF_TARGET_ARCH_RISCV IDF_TARGET_ESP32C6)
+gets(riscv32imc-unknown-none-elf riscv32imac-unknown-none-elf IDF_TARGET_ARCH_RISCV IDF_TARGET_ESP32C3)
