@@ -141,7 +141,7 @@ fn files_on_fat_survive_a_power_cut() {
         compile.arg("-I").arg(zephyr.join(include));
     }
     compile.arg("-I").arg(here.join("include"));
-    for source in ["tests/zephyr.c", "tests/serve.c", "disk.c"] {
+    for source in ["tests/zephyr.c", "tests/serve.c", "disk.c", "chip.c"] {
         compile.arg(zephyr.join(source));
     }
     library::run(

@@ -8,7 +8,7 @@
  * is driven by the library's driver, over the one function of the component that transfers: it knows where each chip's
  * spare bytes are that its error correction covers, and how many bits it corrected. Pages stay as long as the component says.
  *
- * Every operation but init is called with the component's mutex held, or before anybody else knows the handle.
+ * The component holds its mutex during every operation but init, before which nobody knows the handle, and get_capacity.
  *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */

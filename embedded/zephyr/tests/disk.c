@@ -1,7 +1,7 @@
 /*
  * The disk on flash in memory: its interface, its errors, a loss of power at every write and erase, two threads at once.
  *
- * cc ... zephyr.c disk.c ../disk.c libthermocline.a: see ../CMakeLists.txt and CMakeLists.txt here.
+ * CMakeLists.txt builds it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

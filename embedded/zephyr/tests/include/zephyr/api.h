@@ -75,6 +75,7 @@ int k_mutex_unlock(struct k_mutex *mutex);
 /* <zephyr/logging/log.h> */
 extern bool zephyr_is_quiet;
 #define LOG_MODULE_REGISTER(...) _Static_assert(1, "")
+#define LOG_MODULE_DECLARE(...) LOG_MODULE_REGISTER(__VA_ARGS__)
 #define LOG_ERR(...) ((void)(zephyr_is_quiet || (printf("error: " __VA_ARGS__), puts(""))))
 #define LOG_WRN(...) LOG_ERR(__VA_ARGS__)
 #define LOG_INF(...) LOG_ERR(__VA_ARGS__)
