@@ -19,7 +19,10 @@ cmake -P "$here/cmake/targets.cmake"
 m4f=(arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -std=gnu11 -Os -Wall -Wextra -Werror -I "$archive/include")
 options=(-D CONFIG_THERMOCLINE_FORMAT=1 -D CONFIG_DISK_LOG_LEVEL=3 -D CONFIG_KERNEL_INIT_PRIORITY_DEVICE=50)
 for part in disk chip; do
-    "${m4f[@]}" "${options[@]}" -I "$here/zephyr/tests" -I "$here/zephyr/tests/include" -I "$here/zephyr/include" -c "$here/zephyr/$part.c" -o "$build/$part.o"
+    for version in 0x40400 0x30600; do
+        "${m4f[@]}" "${options[@]}" -D KERNEL_VERSION_NUMBER=$version -I "$here/zephyr/tests" -I "$here/zephyr/tests/include" -I "$here/zephyr/include" \
+            -c "$here/zephyr/$part.c" -o "$build/$part.o"
+    done
 done
 "${m4f[@]}" -I "$here/esp-idf/tests/include" -I "$here/esp-idf/thermocline_nand/include" -c "$here/esp-idf/thermocline_nand/thermocline_nand.c" -o "$build/nand.o"
 

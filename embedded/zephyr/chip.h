@@ -6,10 +6,22 @@
 #ifndef THERMOCLINE_CHIP_H
 #define THERMOCLINE_CHIP_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 #include <thermocline.h>
 #include <zephyr/device.h>
 #include <zephyr/drivers/disk.h>
 #include <zephyr/kernel.h>
+#if __has_include(<zephyr/version.h>)
+#include <zephyr/version.h>
+#else
+#include <version.h>
+#endif
+
+/* From Zephyr 4.4 on the flash interface knows bad blocks, and the disk interface erases. */
+#define IS_ZEPHYR_4_4 (KERNEL_VERSION_NUMBER >= 0x40400)
 
 struct disk_config {
 	const struct device *flash;

@@ -1,5 +1,5 @@
 /*
- * A disk on a partition of raw flash: Zephyr's disk driver interface above, its flash interface below (chip.c). Zephyr 4.4.
+ * A disk on a partition of raw flash: Zephyr's disk driver interface above, its flash interface below (chip.c). Zephyr 3.6 or later.
  *
  * No sector lies across two pages: after a loss of power each holds what it held, or what was being written, and no mixture.
  * All memory is static, sized by the devicetree. A mutex of each disk is held during every call.
@@ -22,6 +22,12 @@
 #include "chip.h"
 
 LOG_MODULE_REGISTER(thermocline, CONFIG_DISK_LOG_LEVEL);
+
+/* Before Zephyr 3.7 a disk was initialised by its function alone. */
+#ifndef DISK_IOCTL_CTRL_INIT
+#define DISK_IOCTL_CTRL_INIT 6
+#define DISK_IOCTL_CTRL_DEINIT 7
+#endif
 
 #define VICTIM THERMOCLINE_CAT
 #define PLACEMENT THERMOCLINE_DAC
@@ -238,10 +244,12 @@ static int disk_write(struct disk_info *info, const uint8_t *from, uint32_t firs
 	return access_sectors(info, NULL, from, first, count);
 }
 
+#if IS_ZEPHYR_4_4
 static int disk_erase(struct disk_info *info, uint32_t first, uint32_t count)
 {
 	return access_sectors(info, NULL, NULL, first, count);
 }
+#endif
 
 static int disk_ioctl(struct disk_info *info, uint8_t command, void *buffer)
 {
@@ -288,7 +296,9 @@ static const struct disk_operations operations = {
 	.status = disk_status,
 	.read = disk_read,
 	.write = disk_write,
+#if IS_ZEPHYR_4_4
 	.erase = disk_erase,
+#endif
 	.ioctl = disk_ioctl,
 };
 

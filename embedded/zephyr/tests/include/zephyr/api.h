@@ -12,13 +12,16 @@
 #include <sys/types.h>
 
 /* <zephyr/version.h> */
+#ifndef KERNEL_VERSION_NUMBER
 #define KERNEL_VERSION_NUMBER 0x40400
+#endif
 
 /* <zephyr/sys/util.h>, <zephyr/toolchain.h> */
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define ROUND_UP(value, unit) (((value) + (unit) - 1) / (unit) * (unit))
 #define CONTAINER_OF(pointer, type, member) ((type *)((char *)(pointer) - offsetof(type, member)))
+#define ARG_UNUSED(argument) ((void)(argument))
 #define BUILD_ASSERT(is, text) _Static_assert(is, text)
 #undef __aligned
 #define __aligned(bytes) __attribute__((aligned(bytes)))
