@@ -7,6 +7,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 archive=$(realpath "$1")
 build=${2:-$(mktemp -d)}
+mkdir -p "$build"
 
 # Each property of the binding is used, and none that it lacks.
 binding=$here/zephyr/dts/bindings/disk/thermocline,disk.yaml
