@@ -143,6 +143,30 @@ def links(page, axe):
         check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
 
 
+def own(page, axe):
+    """A policy of the reader's own: by a link, by the keyboard, by an example; what is wrong is said while it is typed."""
+    browser = page.browser
+    score = "min(valid, 64) / (invalid * age)"
+    settings = [*SMALL[:-1], ("policies", f"cost-benefit(victim=score({score})),greedy,score(valid)")]
+    page.open(settings, width=360)
+    page.done("a policy of one's own")
+    page.equal(settings, "a policy of one's own")
+    command = browser.evaluate("document.getElementById('command-is').textContent")
+    printed = subprocess.run(["bash", "-c", f"{command} --json".replace("thermocline", f"'{THERMOCLINE}'", 1)], capture_output=True, text=True, check=False)
+    check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
+    said = browser.evaluate("[document.getElementById('score').value, document.getElementById('base').value, document.getElementById('own').value]")
+    check(said == [score, "cost-benefit", "score(valid)"], f"a link to a score makes {said}")
+    says = "document.getElementById('score-says').textContent"
+    browser.evaluate("(() => { const it = document.getElementById('score'); it.focus(); it.setSelectionRange(3, 3); })()")
+    browser.press("x")
+    page.wait(f"{says}.includes('expected one of valid, invalid')", "a wrong score is noticed")
+    check("at column 1 of the expression" in browser.evaluate(says), browser.evaluate(says))
+    page.sound("a wrong score", axe)
+    browser.evaluate("[...document.querySelectorAll('#examples button')].find((it) => it.textContent === 'CAT').click()")
+    page.wait(f"{says}.startsWith('Compared as cat(victim=score(')", "an example is sound")
+    check(browser.evaluate("(document.getElementById('tick-all').click(), document.querySelectorAll('#policies input:checked').length)") > 20, "all are ticked")
+
+
 def file(page, work):
     """A file of one's own, packed, by the keyboard."""
     csv, packed = os.path.join(work, "mine.csv"), os.path.join(work, "mine.csv.gz")
@@ -216,11 +240,12 @@ def main():
             return
         axe = registry.axe()
         links(page, axe)
+        own(page, axe)
         file(page, work)
         page.sound("a file, in the dark", axe)
         wrong(page)
         offline(page, served)
-    print("ok      browser/playground.py: links, workloads, a packed file, errors, no network")
+    print("ok      browser/playground.py: links, workloads, a score, a packed file, errors, no network")
 
 
 main()

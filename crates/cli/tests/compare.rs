@@ -617,3 +617,90 @@ fn fdp_says_what_handles_would_bring() {
     fails(2, &["compare", &plain, "--fdp", "8"], &["no write has a hint", "--hint volume"]);
     fails(2, &["compare", &plain, "--fdp", "0"], &["1 to 15"]);
 }
+
+/// Presets as scores, and scores that an index finds beside equal ones for which every block is looked at.
+#[test]
+fn a_score_that_says_the_same_gives_the_same_results() {
+    let log = "1 + log2(1 + age / tau)";
+    let cat = format!("valid / invalid * (erases + 1) / ({log})");
+    let equal = [
+        ("greedy", "score(valid)".to_owned()),
+        ("greedy", "score(max(u, 0 * age))".into()),
+        ("cost-benefit", format!("cost-benefit(victim=score(valid / (invalid * ({log}))))")),
+        ("cost-benefit", format!("cost-benefit(victim=score(max(0, valid / invalid / ({log}))))")),
+        (
+            "cost-benefit(transform=identity, age=last-invalidation)",
+            "cost-benefit(victim=score(u / (2 * invalid * age), age=last-invalidation))".into(),
+        ),
+        ("cat", format!("cat(victim=score({cat}))")),
+        ("cat", format!("cat(victim=score(if(1, {cat}, 0)))")),
+    ];
+    let policies: Vec<_> = equal.iter().flat_map(|(a, b)| [*a, b]).collect();
+    let card = ["--device", "samsung-k9f6408-8m", "--fill", "90%", "--bytes", "8MiB"];
+    let more = ["--workload", "hot-cold:90/10", "--no-oracle", "--json", "--policies"];
+    let result = stable(json(&[&["compare"], &card[..], &more, &[&policies.join(",")]].concat()));
+    let figures = |policy: &str| {
+        let runs = result["runs"].as_array().expect("a list");
+        let run = runs.iter().find(|run| run["config"]["policy"] == policy).expect(policy);
+        let mut run = run.clone();
+        run["cleaning"]["choices"].take();
+        for told in ["config", "memory"] {
+            run.as_object_mut().expect("a result").remove(told);
+        }
+        run
+    };
+    for (preset, score) in &equal {
+        assert!(figures(preset) == figures(score), "{score} is not {preset}");
+    }
+    assert!(figures("greedy") != figures("cat"));
+}
+
+#[test]
+fn a_wrong_score_is_refused_where_it_is_wrong() {
+    for (policy, says) in [
+        (
+            "score(valid / * age)",
+            "a number, a name or `(` at column 9 of the expression, in place of `*`",
+        ),
+        (
+            "cat(victim=score(vald))",
+            "expected one of valid, invalid, u, pages, erases, age, stream, tau,",
+        ),
+        ("score(min(valid))", "an operator or `,` at column 10"),
+        ("score(valid, ages=closed)", "there is no parameter `ages`; there are of, age"),
+        ("nftl(victim=score(valid))", "NFTL chooses pairs of blocks"),
+        ("in-place(victim=score(valid))", "--victim"),
+    ] {
+        let args = [&["run", "--policy", policy], &CARD[..]].concat();
+        fails(2, &args, &[says]);
+    }
+}
+
+/// Each command of the page is followed by what it prints.
+#[test]
+fn the_exercises_for_lecturers_print_what_the_page_shows() {
+    let page =
+        std::fs::read_to_string(common::repository().join("docs/exercises.md")).expect("the page");
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_thermocline")).parent().expect("a folder");
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
+    // A sweep leaves a store beside it.
+    let folder = folder();
+    let corpus = common::repository().join("corpus").canonicalize().expect("it is there");
+    std::os::unix::fs::symlink(corpus, folder.path().join("corpus")).expect("linked");
+    let mut commands = 0;
+    for part in page.split("```sh\n").skip(1) {
+        let (command, rest) = part.split_once("```\n\n```text\n").expect("what it prints");
+        let (shown, _) = rest.split_once("```\n").expect("its end");
+        let ran = std::process::Command::new("bash")
+            .args(["-c", command])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .env_remove("COLUMNS")
+            .output()
+            .expect("there is bash");
+        assert!(ran.status.success(), "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+        assert_eq!(String::from_utf8_lossy(&ran.stdout), shown, "{command}");
+        commands += 1;
+    }
+    assert!(commands >= 5);
+}

@@ -11,6 +11,7 @@
 //! * [`idle`]: how much to clean in idle time;
 //! * [`wear`]: what else is moved to level wear;
 //! * [`preset`]: named combinations, as used by the papers;
+//! * [`expression`]: scores that users write;
 //! * [`foreign`]: user-defined policies, in C or Python.
 //!
 //! One line in [`victim::VICTIMS`] or in the list in [`placement`] registers a policy. Help,
@@ -56,6 +57,7 @@ pub mod bank;
 mod context;
 pub mod dead;
 pub mod dftl;
+pub mod expression;
 pub mod foreign;
 pub mod idle;
 mod info;

@@ -278,8 +278,8 @@ fn with_arguments(item: &str, params: impl Fn(&str) -> Vec<ParamInfo>) -> String
         let form = forms.next()??;
         forms.all(|other| other.as_ref() == Some(&form)).then(|| format!("{key}={form}"))
     };
-    let pairs = inner.split(',').map(str::trim).filter(|pair| !pair.is_empty());
-    let pairs: Vec<_> = pairs.map(|pair| argument(pair).unwrap_or_else(|| pair.into())).collect();
+    let pairs = split_list(inner);
+    let pairs: Vec<_> = pairs.into_iter().map(|pair| argument(&pair).unwrap_or(pair)).collect();
     if pairs.is_empty() { name.into() } else { format!("{name}({})", pairs.join(", ")) }
 }
 

@@ -7,7 +7,18 @@ import { decompress } from "./fzstd.js";
 /** A setting by its name; null for a flag. @typedef {[string, string | null]} Setting */
 
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
+/** Scores to begin with: what they are, the score, the preset whose victim policy it replaces. */
+const EXAMPLES = [
+  ["greedy", "valid", ""],
+  ["cost-benefit", "valid / (invalid * age)", "cost-benefit"],
+  ["cost-benefit, CAT paper", "valid / (invalid * (1 + log2(1 + age / tau)))", "cost-benefit"],
+  ["CAT", "valid / invalid * (erases + 1) / (1 + log2(1 + age / tau))", "cat"],
+  ["oldest first", "-age", ""],
+  ["greedy, even wear", "valid + 5 * erases", ""],
+];
 const USUAL = ["thermocline", "greedy", "cost-benefit", "cat", "dac", "sep-bit", "midas", "fifo"];
+/** Presets that no controller can have. */
+const KNOW_THE_FUTURE = ["fk", "oracle"];
 const WORKLOAD = "workload";
 const FILE = "file";
 /** A trace of a link that the reader has to choose. */
@@ -36,11 +47,11 @@ const compiled = (async () => {
   return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
 })();
 
-/** Asks a worker of its own. @param {string} question @param {(share: { read?: number, done?: number }) => void} [progress] @returns {Promise<{ text: string, seconds: number, memory: number }>} */
-const asked = async (question, progress = () => {}) => {
+/** Asks a worker of its own, which may stay when a comparison is stopped. @param {string} question @param {(share: { read?: number, done?: number }) => void} [progress] @returns {Promise<{ text: string, seconds: number, memory: number }>} */
+const asked = async (question, progress = () => {}, stays = false) => {
   const module = await compiled;
   const worker = new Worker("worker.js", { type: "module" });
-  workers.push(worker);
+  if (!stays) workers.push(worker);
   return new Promise((resolve) => {
     const end = (/** @type {string} */ text, seconds = 0, memory = 0) => {
       worker.terminate();
@@ -56,12 +67,57 @@ const asked = async (question, progress = () => {}) => {
 };
 
 /** Names with commas between, of which those in brackets belong to a name. @param {string} text */
-const split = (text) => text.split(/,(?![^(]*\))/).map((name) => name.trim()).filter(Boolean);
+const split = (text) => {
+  const names = [""];
+  let depth = 0;
+  for (const sign of text) {
+    if (sign === "(") depth += 1;
+    else if (sign === ")") depth = Math.max(0, depth - 1);
+    if (sign === "," && depth === 0) names.push("");
+    else names[names.length - 1] += sign;
+  }
+  return names.map((name) => name.trim()).filter(Boolean);
+};
+
+/** A policy by its score, and by the preset whose victim policy it replaces. @param {string} score @param {string} base */
+const named = (score, base) => (base ? `${base}(victim=score(${score}))` : `score(${score})`);
+
+/** The score and the preset of a policy's name; null if it is no such name. @param {string} name */
+const scored = (name) => {
+  const [, base = "", inner] = /^(?:([\w-]+)\(victim=)?score\((.+)\)$/.exec(name) ?? [];
+  if (inner === undefined) return null;
+  const score = base ? inner.replace(/\)$/, "") : inner;
+  return named(score, base) === name ? { score, base } : null;
+};
+
+/** The policy of the reader's own; empty if there is none. */
+const ofReader = () => {
+  const score = byId("score").value.trim().replace(/\s+/g, " ");
+  return score && named(score, byId("base").value);
+};
 
 /** @returns {string[]} */
 const chosen = () => {
   const ticked = [...document.querySelectorAll("#policies input:checked")].map((it) => /** @type {HTMLInputElement} */ (it).value);
-  return [...new Set([...ticked, ...split(byId("own").value)])];
+  return [...new Set([ofReader(), ...ticked, ...split(byId("own").value)].filter(Boolean))];
+};
+
+/** The number of the last check. */
+let checks = 0;
+
+/** Says whether the reader's policy can be read, and if not, where it ends to make sense. */
+const checked = async () => {
+  const mine = ++checks;
+  const policy = ofReader();
+  const says = byId("score-says");
+  // Not at every letter.
+  if (policy) await new Promise((resolve) => { setTimeout(resolve, 150); });
+  if (mine !== checks) return;
+  const { value } = policy ? JSON.parse((await asked(JSON.stringify({ ask: "check", policy }), () => {}, true)).text) : { value: "" };
+  if (mine !== checks) return;
+  says.textContent = !policy ? "Empty: no policy of your own." : value || `Compared as ${policy}.`;
+  says.classList.toggle("error", Boolean(value));
+  byId("score").setAttribute("aria-invalid", String(Boolean(value)));
 };
 
 /** What the form says, without policies. @returns {Setting[]} */
@@ -128,6 +184,10 @@ const applied = () => {
       byId("workload").value = value;
     } else if (name === "policies") {
       const names = split(value);
+      const own = names.findIndex((name) => [...byId("base").options].some((option) => option.value === scored(name)?.base));
+      const { score, base } = (own >= 0 && scored(names.splice(own, 1)[0])) || { score: "", base: "" };
+      Object.assign(byId("score"), { value: score });
+      Object.assign(byId("base"), { value: base });
       for (const it of byId("policies").querySelectorAll("input")) it.checked = names.includes(it.value);
       byId("own").value = names.filter((one) => ![...byId("policies").querySelectorAll("input")].some((it) => it.value === one)).join(", ");
     } else if (name === "ops" && value === "-trim") byId("ignore-trim").checked = true;
@@ -323,7 +383,7 @@ const begun = async () => {
   usual.value = "";
   byId("device").append(usual, ...devices.map((it) => made("option", it.name)));
   byId("workloads").append(...workloads.map((it) => made("option", it.syntax)));
-  /** @type {{ axis: string, name: string, summary: string, source: string }[]} */
+  /** @type {{ axis: string, name: string, summary: string, source: string, combines?: string }[]} */
   const presets = value.policies.filter((/** @type {any} */ entry) => entry.axis === "preset");
   const rank = (/** @type {string} */ name) => (USUAL.includes(name) ? USUAL.indexOf(name) : USUAL.length);
   for (const it of presets.slice().sort((a, b) => rank(a.name) - rank(b.name))) {
@@ -331,12 +391,28 @@ const begun = async () => {
     label.className = "tick";
     const box = /** @type {HTMLInputElement} */ (made("input"));
     Object.assign(box, { type: "checkbox", value: it.name, checked: USUAL.includes(it.name) });
+    // What knows the future is no choice, and the others map pages.
+    if (it.combines && !KNOW_THE_FUTURE.includes(it.name) && !/^NFTL|^DFTL/.test(it.combines)) box.dataset.real = "";
     const words = made("span", it.name);
     words.append(made("span", `${it.summary}${it.source ? ` (${it.source})` : ""}`));
     label.append(box, words);
     byId("policies").append(label);
   }
+  const plain = /** @type {HTMLOptionElement} */ (made("option", "a plain log: one stream, greedy otherwise"));
+  plain.value = "";
+  byId("base").append(plain, ...[...byId("policies").querySelectorAll("[data-real]")].map((it) => made("option", it.value)));
+  for (const [what, score, base] of EXAMPLES) {
+    const button = /** @type {HTMLButtonElement} */ (made("button", what));
+    button.type = "button";
+    button.addEventListener("click", () => {
+      Object.assign(byId("score"), { value: score });
+      Object.assign(byId("base"), { value: base });
+      void checked();
+    });
+    byId("examples").append(button);
+  }
   const linked = applied();
+  void checked();
   shown();
   document.documentElement.dataset.ready = "";
   if (linked && !wanted) await compare();
@@ -347,6 +423,10 @@ byId("form").addEventListener("submit", (/** @type {Event} */ event) => {
   void compare();
 });
 byId("form").addEventListener("input", shown);
+byId("your-own").addEventListener("input", () => void checked());
+byId("tick-all").addEventListener("click", () => {
+  for (const it of byId("policies").querySelectorAll("input")) it.checked = it.dataset.real !== undefined;
+});
 byId("stop").addEventListener("click", () => {
   stopped();
   byId("state").textContent = "Stopped.";

@@ -1,6 +1,7 @@
 //! Questions and their answers.
 
 use serde::{Deserialize, Serialize};
+use thermocline_assembly::PolicySpec;
 use thermocline_report::{
     compared::{Compared, Refused, Row, answer_for},
     comparison::{self, Repeat},
@@ -20,6 +21,7 @@ use crate::{
 #[serde(tag = "ask", rename_all = "lowercase")]
 enum Question {
     Catalogue,
+    Check { policy: String },
     Run { settings: Vec<Setting> },
     Compare { settings: Vec<Setting> },
     Report { settings: Vec<Setting>, parts: Vec<Part> },
@@ -97,6 +99,12 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
                 devices: catalogue::devices(),
                 workloads: catalogue::workloads(),
             };
+            written(&Answer { value, notes: Vec::new() })
+        }
+        Question::Check { policy } => {
+            // Its value is what is wrong.
+            let wrong = PolicySpec::of(Some(&policy), None, None).err();
+            let value = wrong.map_or_else(String::new, |error| words(&error.to_string()));
             written(&Answer { value, notes: Vec::new() })
         }
         Question::Run { settings } => {

@@ -83,6 +83,17 @@ fn parts_of_workers_make_the_report_of_one_comparison() {
 }
 
 #[test]
+fn a_policy_is_checked_before_it_runs() {
+    let check = |policy: &str| ask(&json!({ "ask": "check", "policy": policy }))["value"].clone();
+    for right in ["greedy", "score(valid / age)", "cat(victim=score(min(valid, erases)))"] {
+        assert_eq!(check(right), "", "{right}");
+    }
+    let wrong = check("cat(victim=score(valid / ))");
+    let wrong = wrong.as_str().expect("words");
+    assert!(wrong.contains("a number, a name or `(` at column 8 of the expression"), "{wrong}");
+}
+
+#[test]
 fn a_run_is_the_command_lines_and_progress_is_told() {
     let settings = [&settings()[..], &[("policy", Some("cat"))]].concat();
     let result = ask(&json!({ "ask": "run", "settings": settings }));

@@ -1,10 +1,11 @@
 //! A name with arguments, as users write it.
 
-use thermocline_policy::Args;
+use thermocline_policy::{Args, expression};
+use thermocline_units::split_list;
 
 use crate::AssemblyError;
 
-/// A policy name with its arguments: `cat`, `cat(tau=5s)`.
+/// A policy name with its arguments: `cat`, `cat(tau=5s)`, `score(valid / age)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The name.
@@ -14,7 +15,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Reads `name` or `name(key=value, …)`.
+    /// Reads `name` or `name(key=value, …)`. A policy that is an expression has it without a key.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], naming the expected form.
@@ -26,18 +27,30 @@ impl Call {
         let Some(inner) = rest.strip_suffix(')') else {
             return Err(AssemblyError::Usage(format!("`{text}`: the bracket is not closed")));
         };
+        let name = name.trim();
         let mut args = Vec::new();
-        for pair in inner.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-            let Some((key, value)) = pair.split_once('=') else {
-                return Err(AssemblyError::Usage(format!("`{text}`: `{pair}` is not key=value")));
+        for pair in &split_list(inner) {
+            let (key, value) = match (keyed(pair), expression::parameter_without_key(name)) {
+                (Some(keyed), _) => keyed,
+                (None, Some(key)) => (key, pair.as_str()),
+                (None, None) => {
+                    return Err(AssemblyError::Usage(format!(
+                        "`{text}`: `{pair}` is not key=value"
+                    )));
+                }
             };
-            let key = key.trim();
             if args.iter().any(|(other, _)| other == key) {
                 return Err(AssemblyError::Usage(format!("`{text}`: `{key}` is given twice")));
             }
             args.push((key.to_owned(), value.trim().to_owned()));
         }
-        Ok(Self { name: name.trim().into(), args: Args(args) })
+        Ok(Self { name: name.into(), args: Args(args) })
+    }
+
+    /// Takes an argument out.
+    pub(super) fn take(&mut self, key: &str) -> Option<String> {
+        let at = self.args.0.iter().position(|(other, _)| other == key)?;
+        Some(self.args.0.remove(at).1)
     }
 
     /// Gives an argument, in place of the one there is.
@@ -52,7 +65,19 @@ impl Call {
         if self.args.0.is_empty() {
             return self.name.clone();
         }
-        let args: Vec<_> = self.args.0.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let without = expression::parameter_without_key(&self.name);
+        let arg = |(key, value): &(String, String)| match without == Some(key) {
+            true => value.clone(),
+            false => format!("{key}={value}"),
+        };
+        let args: Vec<_> = self.args.0.iter().map(arg).collect();
         format!("{}({})", self.name, args.join(", "))
     }
+}
+
+/// An argument with a key. What stands before `=` in `valid <= 3` is none.
+fn keyed(pair: &str) -> Option<(&str, &str)> {
+    let (key, value) = pair.split_once('=')?;
+    let is_part = |sign: char| !sign.is_ascii_punctuation() || matches!(sign, '-' | '_');
+    Some((key.trim(), value)).filter(|(key, _)| key.chars().all(is_part))
 }

@@ -13,13 +13,11 @@ use thermocline_policy::{
     preset::LayerKind,
 };
 
-use super::{Call, PolicySpec};
+use super::{Call, PolicySpec, spec::PLAIN};
 use crate::AssemblyError;
 
 /// The prefix of such policies' names.
 const OWN: &str = "own:";
-/// The default base policy for the other axes.
-const PLAIN: &str = "greedy";
 
 /// A policy of the user's own.
 #[derive(Clone)]

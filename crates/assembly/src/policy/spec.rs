@@ -8,11 +8,17 @@ use thermocline_policy::{
     placement,
     preset::{self, LayerKind},
     trigger::{Pacing, Trigger},
-    victim,
+    victim::{self, SCORE},
 };
 
 use super::{Call, Own, build::usage};
 use crate::{AssemblyError, demand_paged, names::unknown};
+
+/// A preset's arguments that replace its victim policy and its placement.
+const VICTIM: &str = "victim";
+const PLACEMENT: &str = "placement";
+/// A log with nothing of its own.
+pub(super) const PLAIN: &str = "greedy";
 
 /// The policy that others are measured against, and its placement.
 pub const ORACLE: &str = "oracle";
@@ -53,8 +59,9 @@ pub struct PolicySpec {
 }
 
 impl PolicySpec {
-    /// A preset (with arguments for either of its axes), a victim policy, or a placement, with
-    /// single axes overridden.
+    /// A preset, with arguments for either of its axes, or with another victim policy or placement:
+    /// `cat(tau=5s)`, `cat(victim=greedy)`. Or a score, which is the victim policy of a plain log.
+    /// Then single axes are overridden.
     ///
     /// # Errors
     /// [`AssemblyError::Usage`], with the nearest name there is.
@@ -63,7 +70,13 @@ impl PolicySpec {
         victim: Option<&str>,
         placement: Option<&str>,
     ) -> Result<Self, AssemblyError> {
-        let call = Call::parse(policy)?;
+        let mut call = Call::parse(policy)?;
+        let shown = call.show();
+        if call.name == SCORE {
+            let given =
+                std::mem::replace(&mut call, Call { name: PLAIN.into(), args: Args::default() });
+            call.set(VICTIM, &given.show());
+        }
         if let Some(wish) = preset::IMPOSSIBLE.iter().find(|wish| wish.is_called(&call.name)) {
             return Err(AssemblyError::Usage(format!(
                 "policy `{}` cannot be run on flash: it {}",
@@ -74,9 +87,12 @@ impl PolicySpec {
             let known = preset::PRESETS.iter().map(|p| p.name);
             unknown("policy", &call.name, known, "`thermocline policies` lists them")
         })?;
-        refuse_axes(preset.layer, &call.name, victim, placement)?;
+        let (own_victim, own_placement) = (call.take(VICTIM), call.take(PLACEMENT));
+        let victim_here = victim.or(own_victim.as_deref());
+        let placement_here = placement.or(own_placement.as_deref());
+        refuse_axes(preset.layer, &call.name, victim_here, placement_here)?;
         let mut spec = Self {
-            name: call.show(),
+            name: shown,
             layer: preset.layer,
             victim: Call::parse(preset.victim)?,
             placement: Call::parse(preset.placement)?,
@@ -94,6 +110,12 @@ impl PolicySpec {
         };
         for (key, value) in &call.args.0 {
             spec.give(preset, key, value)?;
+        }
+        for (text, axis) in [(&own_victim, &mut spec.victim), (&own_placement, &mut spec.placement)]
+        {
+            if let Some(text) = text {
+                *axis = Call::parse(text)?;
+            }
         }
         if let Some(text) = victim {
             spec.victim = Call::parse(text)?;
@@ -191,7 +213,7 @@ impl PolicySpec {
         if let Some(policy) = policy {
             return Self::parse(policy, victim, placement);
         }
-        let mut spec = Self::parse("greedy", victim, placement)?;
+        let mut spec = Self::parse(PLAIN, victim, placement)?;
         spec.name = format!("{} + {}", spec.victim.show(), spec.placement.show());
         Ok(spec)
     }
@@ -315,6 +337,19 @@ mod tests {
         assert_eq!(spec.name, "fk(classes=8, exponent=1)");
         assert_eq!(spec.victim.show(), "cost-benefit(transform=power, exponent=1)");
         assert_eq!(spec.placement.show(), "oracle(spacing=linear, classes=8)");
+    }
+
+    #[test]
+    fn a_preset_takes_another_victim_policy_and_a_score_stands_alone() {
+        let spec =
+            PolicySpec::parse("dac(victim=cat(tau=5s), regions=3)", None, None).expect("known");
+        assert_eq!(spec.name, "dac(victim=cat(tau=5s), regions=3)");
+        assert_eq!(spec.victim.show(), "cat(tau=5s)");
+        assert_eq!(spec.placement.show(), "dac(regions=3)");
+        let text = "score(min(valid, 3) <= u, age=closed)";
+        let spec = PolicySpec::parse(text, None, Some("M6")).expect("a score");
+        assert_eq!((spec.victim.show().as_str(), spec.placement.show().as_str()), (text, "M6"));
+        assert_eq!(spec.name, format!("{text} placement=M6"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod lfs;
 mod linux_ftl;
 mod monitor;
 mod random;
+mod score;
 mod survival;
 mod told;
 mod weight;
@@ -34,6 +35,7 @@ pub use greedy::Greedy;
 pub use lfs::{Lfs, LfsParams};
 pub use linux_ftl::{LinuxFtl, LinuxFtlParams};
 pub use random::Random;
+pub use score::{NAMES as SCORE_NAMES, SCORE, Score, ScoreParams};
 pub use survival::Survival;
 pub use told::{Onlooker, Told};
 pub use weight::Weight;
@@ -55,6 +57,7 @@ pub const VICTIMS: &[VictimEntry] = &[
     windowed_greedy::ENTRY,
     cost_hotness::ENTRY,
     survival::ENTRY,
+    score::ENTRY,
 ];
 
 /// The entry with this name or alias.
