@@ -59,7 +59,7 @@ for processor in "${processors[@]}"; do
     esac
     bios=
     [ "${on[0]}" = arm ] || bios="-bios none"
-    for program in size spi conformance; do
+    for program in size size_async spi conformance; do
         echo "$processor, $program:"
         machine 900 "${on[@]}" "$target/$processor/release/$program" "$bios"
     done

@@ -12,7 +12,7 @@
 //!
 //! The checksum notices three turned bits, and locates one ([`Area::mended`]).
 
-use crate::nand::AREA;
+use crate::AREA;
 
 /// What a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,23 @@ pub(crate) enum State {
     Kept,
 }
 
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Marked as bad.
+    Bad,
+    /// Holds nothing that is needed.
+    Free,
+    /// Being written.
+    Open,
+    /// Written, and cleaned some time.
+    Full,
+    /// A program of it failed, or it holds pages that cannot be read: it is not written any more.
+    Kept,
+    /// Kept for snapshots of the tables in RAM.
+    Snapshots,
+}
+
 const STATES: [State; 8] = [
     State::Bad,
     State::Stale,

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use crate::{
-    Error, Ftl, Nand,
+use super::{
+    Error, Ftl, Nand, bisync,
     policy::{Placement, Victim},
 };
 
@@ -16,6 +16,7 @@ fn copy(from: Option<&[u8]>, into: &mut [u8]) {
     }
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Bytes of the store.
     #[must_use]
@@ -27,13 +28,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ///
     /// # Errors
     /// Those of [`read`](Ftl::read); [`Error::OutOfRange`] before anything is read.
-    pub fn read_at(&mut self, offset: u64, bytes: &mut [u8], page: &mut [u8]) -> Result<(), Error> {
+    pub async fn read_at(
+        &mut self,
+        offset: u64,
+        bytes: &mut [u8],
+        page: &mut [u8],
+    ) -> Result<(), Error> {
         for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
             let Some(bytes) = bytes.get_mut(of) else { continue };
             if part.len() == page.len() {
-                self.read(lpn, bytes)?;
+                self.read(lpn, bytes).await?;
             } else {
-                self.read(lpn, page)?;
+                self.read(lpn, page).await?;
                 copy(page.get(part), bytes);
             }
         }
@@ -45,15 +51,20 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ///
     /// # Errors
     /// Those of [`read`](Ftl::read) and [`write`](Ftl::write); [`Error::OutOfRange`] before anything is written.
-    pub fn write_at(&mut self, offset: u64, bytes: &[u8], page: &mut [u8]) -> Result<(), Error> {
+    pub async fn write_at(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        page: &mut [u8],
+    ) -> Result<(), Error> {
         for (lpn, part, of) in self.parts(offset, bytes.len(), page)? {
             let Some(bytes) = bytes.get(of) else { continue };
             if part.len() == page.len() {
-                self.write(lpn, bytes)?;
+                self.write(lpn, bytes).await?;
             } else {
-                self.read(lpn, page)?;
+                self.read(lpn, page).await?;
                 copy(Some(bytes), page.get_mut(part).unwrap_or_default());
-                self.write(lpn, page)?;
+                self.write(lpn, page).await?;
             }
         }
         Ok(())

@@ -3,8 +3,8 @@
 //! RAM knows how many pages of a block are valid, not which. The area of a page names the logical page, and the map
 //! says whether it is still there.
 
-use crate::{
-    Area, Content, Error, Found, Ftl, Nand,
+use super::{
+    Area, Content, Error, Found, Ftl, Nand, bisync,
     blocks::State,
     cache::LOST,
     log::{Payload, SCARCE, SHARED},
@@ -45,16 +45,17 @@ const EARLY: u32 = 8;
 const LEVEL_EVERY: u32 = 32;
 const LEVEL_BEYOND: u16 = 64;
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Sees to it that the host's next page finds room. The work is spread: each program since the last call is paid for by
     /// as many pages to look at as blocks yield one page from in the mean, and by more if free blocks are few; but a call
     /// programs no more than the [pace](Self::pace), or twice as much while free blocks are so few that cleaning counts on
     /// all of them, and empties one block. What is left is for later calls. Only where no other block could be opened, and soon
     /// after a mount, the host waits for a whole one.
-    pub(crate) fn make_room(&mut self) -> Result<(), Error> {
-        self.settle_cut()?;
-        self.keep_up()?;
-        self.refresh()?;
+    pub(crate) async fn make_room(&mut self) -> Result<(), Error> {
+        self.settle_cut().await?;
+        self.keep_up().await?;
+        self.refresh().await?;
         let owed = core::mem::take(&mut self.owed);
         let (floor, enough) = self.watermarks();
         if self.cleaning.is_none() && self.free >= enough {
@@ -80,7 +81,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 // No garbage comes out of it.
                 return Err(Error::WornOut);
             }
-            blocks += u32::from(self.clean_a_page()?);
+            blocks += u32::from(self.clean_a_page().await?);
             self.due = self.due.saturating_sub(1);
         }
         // What cleaning itself programmed is in what blocks yield.
@@ -111,9 +112,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Cleans a block at once.
-    pub(crate) fn clean_whole(&mut self, block: u32) -> Result<(), Error> {
+    pub(crate) async fn clean_whole(&mut self, block: u32) -> Result<(), Error> {
         self.cleaning = Some(self.cleaning_of(block));
-        while !self.clean_a_page()? {}
+        while !self.clean_a_page().await? {}
         Ok(())
     }
 
@@ -125,17 +126,24 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ///
     /// # Errors
     /// [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn clean(&mut self, pages: u32) -> Result<bool, Error> {
-        self.settle_cut()?;
-        self.refresh()?;
+    pub async fn clean(&mut self, pages: u32) -> Result<bool, Error> {
+        self.enter();
+        let done = self.clean_entered(pages).await;
+        self.exit();
+        done
+    }
+
+    async fn clean_entered(&mut self, pages: u32) -> Result<bool, Error> {
+        self.settle_cut().await?;
+        self.refresh().await?;
         let owed = self.owed;
-        let done = self.clean_ahead(pages);
+        let done = self.clean_ahead(pages).await;
         // What cleaning itself programmed is paid for.
         self.owed = owed;
         done
     }
 
-    fn clean_ahead(&mut self, pages: u32) -> Result<bool, Error> {
+    async fn clean_ahead(&mut self, pages: u32) -> Result<bool, Error> {
         let enough = self.watermarks().1;
         for _ in 0..pages {
             if self.cleaning.is_none() {
@@ -150,7 +158,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 }
                 self.begin(block, false);
             }
-            self.clean_a_page()?;
+            self.clean_a_page().await?;
         }
         Ok(true)
     }
@@ -177,7 +185,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Looks at the next page of the block that is being cleaned. True if the block is done.
-    pub(crate) fn clean_a_page(&mut self) -> Result<bool, Error> {
+    pub(crate) async fn clean_a_page(&mut self) -> Result<bool, Error> {
         let cleaning = match self.cleaning {
             Some(cleaning) => cleaning,
             None => {
@@ -189,15 +197,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if next == self.shape.pages || self.blocks[block as usize].valid() == 0 {
             // Where the chip still leads to a page that was trimmed, the page must stay.
             if let Some(lpn) = self.cache.first_trim(0) {
-                return self.write_map_page(lpn / self.entries()).map(|()| false);
+                return self.write_map_page(lpn / self.entries()).await.map(|()| false);
             }
             self.cleaning = None;
             let programs = self.programs_of_cleaning() - cleaning.programs;
             let yielded = u64::from(self.shape.pages).saturating_sub(programs) as u32;
             self.yielded = (self.yielded - self.yielded / MEAN + yielded).max(MEAN);
-            return self.finish(block, cleaning.stays).map(|()| true);
+            return self.finish(block, cleaning.stays).await.map(|()| true);
         }
-        let stays = cleaning.stays | self.clean_page(block * self.shape.pages + next)?;
+        let stays = cleaning.stays | self.clean_page(block * self.shape.pages + next).await?;
         self.cleaning = Some(Cleaning { next: next + 1, stays, ..cleaning });
         Ok(false)
     }
@@ -211,8 +219,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Moves a page, if it is valid. True if it must stay where it is, and its block with it: reading it is an error.
-    fn clean_page(&mut self, page: u32) -> Result<bool, Error> {
-        match self.move_page(page) {
+    async fn clean_page(&mut self, page: u32) -> Result<bool, Error> {
+        match self.move_page(page).await {
             Err(Error::Unreadable(_)) => {
                 self.counters.lost += 1;
                 Ok(true)
@@ -223,11 +231,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Writes a page again.
-    pub(crate) fn move_page(&mut self, page: u32) -> Result<Moved, Error> {
-        let (content, number) = match self.area(page)? {
+    pub(crate) async fn move_page(&mut self, page: u32) -> Result<Moved, Error> {
+        let (content, number) = match self.area(page).await? {
             Found::Page(Area { content, number, .. }) => (content, number),
             Found::Blank => return Ok(Moved::No),
-            Found::Torn => match self.known_area(page)? {
+            Found::Torn => match self.known_area(page).await? {
                 // Whether it is that, the map will say.
                 Some(Area { content, number, .. }) => (content, number),
                 None => return Ok(Moved::Unknown),
@@ -236,34 +244,37 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         match content {
             Content::Data(stream) if number < self.logical_pages => {
                 if self.cache.get(number).is_none() {
-                    self.make_room_for_a_change()?;
+                    self.make_room_for_a_change().await?;
                 }
-                match self.locate(number) {
+                match self.locate(number).await {
                     Ok(at) if at == page => {}
                     Ok(_) => return Ok(Moved::No),
                     // It is lost with its page of the map, which says so before the page is erased.
                     Err(Error::MapUnreadable(_)) => {
-                        return self.write_map_page(number / self.entries()).map(|()| Moved::No);
+                        return self
+                            .write_map_page(number / self.entries())
+                            .await
+                            .map(|()| Moved::No);
                     }
                     Err(e) => return Err(e),
                 }
                 let stream = self.placement.survivor(stream).min(self.placement.streams() - 1);
                 let (content, copy) = (Content::Data(stream), Payload::Copy(page));
-                let to = self.append(usize::from(stream), content, number, copy)?;
+                let to = self.append(usize::from(stream), content, number, copy).await?;
                 self.move_to(number, page, to);
                 self.counters.copies += 1;
                 Ok(Moved::Yes)
             }
             // With the changes that it has: they cost nothing.
             Content::Map if self.directory.get(number as usize) == Some(&page) => {
-                self.write_map_page(number).map(|()| Moved::Yes)
+                self.write_map_page(number).await.map(|()| Moved::Yes)
             }
             Content::Data(_) | Content::Map | Content::Snapshot => Ok(Moved::No),
         }
     }
 
     /// All pages of a block were looked at.
-    fn finish(&mut self, block: u32, stays: bool) -> Result<(), Error> {
+    async fn finish(&mut self, block: u32, stays: bool) -> Result<(), Error> {
         let home = &mut self.blocks[block as usize];
         if stays && home.valid() > 0 {
             home.set_stays();
@@ -271,31 +282,35 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         // Of a page of the map that could not be read nobody knows what it counted.
         home.set_valid(0);
-        if home.state() == State::Kept && self.is_wanted(block)? {
+        if home.state() == State::Kept && self.is_wanted(block).await? {
             // It is erased when nothing that it says of others is needed.
             return Ok(());
         }
         match self.blocks[block as usize].state() {
-            State::Failing => self.retire(block),
+            State::Failing => self.retire(block).await,
             // Where the power comes and goes, what is erased before it is needed is erased again.
             State::Closed if self.is_early() => {
                 self.blocks[block as usize].set_state(State::Stale);
                 self.free += 1;
                 Ok(())
             }
-            _ => self.erase(block),
+            _ => self.erase(block).await,
         }
     }
 
     /// Where a page of the map is, if that is in another block, and no page of the map behind it says so.
-    pub(crate) fn last_of_block(&mut self, map_page: u32, other_than: u32) -> Result<u32, Error> {
+    pub(crate) async fn last_of_block(
+        &mut self,
+        map_page: u32,
+        other_than: u32,
+    ) -> Result<u32, Error> {
         let Some(&at @ ..LOST) = self.directory.get(map_page as usize) else { return Ok(LOST) };
         let block = at / self.pages();
         if block == other_than {
             return Ok(LOST);
         }
         let is_witnessed = at + 1 < (block + 1) * self.shape.pages
-            && matches!(self.area(at + 1)?, Found::Page(Area { after: Some(_), .. }));
+            && matches!(self.area(at + 1).await?, Found::Page(Area { after: Some(_), .. }));
         Ok(if is_witnessed { LOST } else { at })
     }
 

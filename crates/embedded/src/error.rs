@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::NandError;
+
 /// Why the layer could not do what it was asked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -117,3 +119,12 @@ impl fmt::Display for Error {
 }
 
 impl core::error::Error for Error {}
+
+/// Of an operation that can fail only where the chip does not answer.
+pub(crate) fn device(_: NandError) -> Error {
+    Error::Device
+}
+
+pub(crate) fn unreadable(error: NandError, lpn: u32) -> Error {
+    if error == NandError::Device { Error::Device } else { Error::Unreadable(lpn) }
+}

@@ -1,65 +1,97 @@
 //! Finding pages of which only the areas of other pages still tell: reading them is an error, whatever older copies there are.
 
-use crate::{
-    Before, Error, Ftl, Nand,
+use super::{
+    Before, Error, Ftl, Nand, bisync,
     cache::{LOST, NONE},
     policy::{Placement, Victim},
-    survey::{Entry, Scan},
+    survey::{Entry, Scan, Survey},
 };
 
+/// A look at what programs say of the ones before them, block by block.
+pub(crate) struct Witnesses {
+    next: u32,
+    survey: Survey,
+    /// What a program wrote, and its number.
+    pub(crate) before: Option<Before>,
+    pub(crate) sequence: u64,
+}
+
+impl Witnesses {
+    pub(crate) const fn new() -> Self {
+        Self { next: 0, survey: Survey::over(), before: None, sequence: 0 }
+    }
+}
+
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Finds them by what each program says of the one before.
-    pub(crate) fn find_lost(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    #[inline(never)]
+    pub(crate) async fn find_lost(&mut self, scan: &mut Scan) -> Result<(), Error> {
         if !scan.is_damaged {
             return Ok(());
         }
-        self.each_witness(scan, |this, scan, before, sequence| match before {
-            Before::Map(page) => this.lose_map_page(page, sequence, sequence, scan),
-            _ => Ok(()),
-        })?;
+        let mut witnesses = Witnesses::new();
+        while self.witness(&mut witnesses, scan).await? {
+            let Witnesses { before, sequence, .. } = witnesses;
+            if let Some(Before::Map(page)) = before {
+                self.lose_map_page(page, sequence, sequence, scan).await?;
+            }
+        }
         if self.is_map_hurt {
             self.cache.clear();
-            self.find_changes(scan)?;
+            self.find_changes(scan).await?;
         }
         if scan.is_full {
             // They are found with the changes of each page of the map.
             return Ok(());
         }
-        self.note_map_numbers(scan)?;
-        self.each_witness(scan, |this, scan, before, sequence| match before {
-            Before::Data(lpn) if lpn < this.logical_pages => {
-                this.consider_lost(lpn, sequence, scan)
+        self.note_map_numbers(scan).await?;
+        let mut witnesses = Witnesses::new();
+        while self.witness(&mut witnesses, scan).await? {
+            let Witnesses { before, sequence, .. } = witnesses;
+            if let Some(Before::Data(lpn)) = before
+                && lpn < self.logical_pages
+            {
+                self.consider_lost(lpn, sequence, scan).await?;
             }
-            _ => Ok(()),
-        })?;
+        }
         scan.noted = 0;
         Ok(())
     }
 
-    /// Tells what programs wrote, as those after them say, with their numbers.
-    pub(crate) fn each_witness(
+    /// Looks for the next program that says what the one before it wrote; false when there is none left.
+    pub(crate) async fn witness(
         &mut self,
+        witnesses: &mut Witnesses,
         scan: &mut Scan,
-        mut tell: impl FnMut(&mut Self, &mut Scan, Before, u64) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for block in 0..self.shape.blocks {
-            if !self.is_written(block)
-                || (!scan.is_map_damaged || scan.is_tail)
-                    && !self.ends_behind(block, self.horizon, scan)?
-            {
-                continue;
+    ) -> Result<bool, Error> {
+        loop {
+            while self.surveyed(&mut witnesses.survey, scan).await? {
+                let (Entry::Counts(area) | Entry::Never(area)) = &witnesses.survey.entry else {
+                    continue;
+                };
+                if area.before.is_some() {
+                    (witnesses.before, witnesses.sequence) =
+                        (area.before, area.sequence.saturating_sub(1));
+                    return Ok(true);
+                }
             }
-            self.survey(block, scan, &mut |this, scan, _, entry| {
-                let (Entry::Counts(area) | Entry::Never(area)) = entry else { return Ok(()) };
-                let Some(before) = area.before else { return Ok(()) };
-                tell(this, scan, before, area.sequence.saturating_sub(1))
-            })?;
+            let block = witnesses.next;
+            if block >= self.shape.blocks {
+                return Ok(false);
+            }
+            witnesses.next += 1;
+            if self.is_written(block)
+                && (scan.is_map_damaged && !scan.is_tail
+                    || self.ends_behind(block, self.horizon, scan).await?)
+            {
+                witnesses.survey = Survey::of(block);
+            }
         }
-        Ok(())
     }
 
     /// A logical page was written by that program: if nothing as new is known, it is lost.
-    pub(crate) fn consider_lost(
+    pub(crate) async fn consider_lost(
         &mut self,
         lpn: u32,
         sequence: u64,
@@ -72,12 +104,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let map_page = self.directory[page as usize];
         let known = match self.cache.get(lpn) {
             Some(LOST..) => return Ok(()),
-            Some(at) => self.sequence_of_known(at, scan)?,
+            Some(at) => self.sequence_of_known(at, scan).await?,
             None => 0,
         };
         if known >= sequence
             || map_page == LOST
-            || map_page != NONE && self.number_of_map_page(page, map_page, scan)? > sequence
+            || map_page != NONE && self.number_of_map_page(page, map_page, scan).await? > sequence
         {
             return Ok(());
         }

@@ -1,17 +1,19 @@
 //! Finding the map: what each block is, and the newest copy of each page of the map.
 
-use crate::{
+use super::{
     Area, Before, Content, Error, Found, Ftl, Misfit, Nand,
     area::WITH_TRIMS,
+    bisync,
     blocks::{NO_END, State},
     cache::{LOST, NONE},
+    error::device,
+    find_lost::Witnesses,
     format::BEGUN,
-    ftl::device,
     header::{self, Header},
     log::{MAP_STREAM, NOWHERE},
     policy::{Placement, Victim},
     snapshot::kept_blocks,
-    survey::{Entry, Scan},
+    survey::{Entry, Scan, Survey},
 };
 
 /// Ends of blocks of the map that cannot be read, at most; all others are found by what stands behind them.
@@ -36,20 +38,21 @@ struct MapScan {
     ends: [u64; ENDS],
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// What each block is, by its first page that can be read.
-    pub(crate) fn find_blocks(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    pub(crate) async fn find_blocks(&mut self, scan: &mut Scan) -> Result<(), Error> {
         let (mut known, mut erases) = (0_u32, 0_u32);
         for block in 0..self.shape.blocks {
             if self.blocks[block as usize].is_retired()
-                || self.nand.is_bad(block).map_err(device)?
+                || self.nand.is_bad(block).await.map_err(device)?
                 || self.is_snapshot_block(block)
             {
                 continue;
             }
             let is_failing = self.blocks[block as usize].state() == State::Failing;
-            let last = self.end_of_block(block)?;
-            let found = if last.is_some() { (last, 0) } else { self.first_area(block)? };
+            let last = self.end_of_block(block).await?;
+            let found = if last.is_some() { (last, 0) } else { self.first_area(block).await? };
             match found {
                 (None, _) if is_failing => {}
                 (None, 0) => {
@@ -107,21 +110,21 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// What stands beside the last page of a block that is written to its end, where one look can tell it.
-    fn end_of_block(&mut self, block: u32) -> Result<Option<Area>, Error> {
+    async fn end_of_block(&mut self, block: u32) -> Result<Option<Area>, Error> {
         if self.nand.is_cached() {
             return Ok(None);
         }
-        Ok(match self.area((block + 1) * self.shape.pages - 1)? {
+        Ok(match self.area((block + 1) * self.shape.pages - 1).await? {
             Found::Page(area) => Some(area),
             _ => None,
         })
     }
 
     /// The first area of a block that can be read, and how many before it cannot.
-    pub(crate) fn first_area(&mut self, block: u32) -> Result<(Option<Area>, u64), Error> {
+    pub(crate) async fn first_area(&mut self, block: u32) -> Result<(Option<Area>, u64), Error> {
         let mut torn = 0;
         for page in 0..self.shape.pages {
-            match self.area(block * self.shape.pages + page)? {
+            match self.area(block * self.shape.pages + page).await? {
                 Found::Page(area) => return Ok((Some(area), torn)),
                 // What was programmed after a page that is blank now was not synced, and nobody relies on it.
                 Found::Blank if page == 0 => break,
@@ -133,7 +136,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The newest copy of each page of the map.
-    pub(crate) fn find_map(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    #[inline(never)]
+    pub(crate) async fn find_map(&mut self, scan: &mut Scan) -> Result<(), Error> {
         let (mut end, mut oldest_cut) = (0, u64::MAX);
         let mut map = MapScan::default();
         for block in 0..self.shape.blocks {
@@ -141,30 +145,32 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 continue;
             }
             let mut last = 0;
-            let surveyed =
-                self.survey(block, scan, &mut |this, scan, page, entry| match entry {
-                    Entry::Counts(area) if area.content == Content::Map => {
-                        last = area.sequence.max(last);
-                        if matches!(area.before, Some(Before::Data(_))) {
-                            map.synced = map.synced.max(area.sequence);
-                        }
-                        if area.sequence > map.last {
-                            map.last = area.sequence;
-                            // Whether it knew of trims nothing says.
-                            let after = Some(area.number | WITH_TRIMS);
-                            this.after = after.filter(|_| !this.nand.is_cached());
-                        }
-                        if scan.is_tail {
-                            return this.map_page_in_tail(page, area, scan);
-                        }
-                        this.consider_map_page(page, area, &mut map)
-                    }
-                    _ => Ok(()),
-                })?;
-            end = end.max(surveyed.last);
-            map.is_torn |= surveyed.is_torn;
-            if surveyed.is_cut {
-                oldest_cut = oldest_cut.min(surveyed.last);
+            let mut survey = Survey::of(block);
+            while self.surveyed(&mut survey, scan).await? {
+                let Entry::Counts(area) = &survey.entry else { continue };
+                if area.content != Content::Map {
+                    continue;
+                }
+                last = area.sequence.max(last);
+                if matches!(area.before, Some(Before::Data(_))) {
+                    map.synced = map.synced.max(area.sequence);
+                }
+                if area.sequence > map.last {
+                    map.last = area.sequence;
+                    // Whether it knew of trims nothing says.
+                    let after = Some(area.number | WITH_TRIMS);
+                    self.after = after.filter(|_| !self.nand.is_cached());
+                }
+                if scan.is_tail {
+                    self.map_page_in_tail(survey.at, area, scan).await?;
+                } else {
+                    self.consider_map_page(survey.at, area, &mut map).await?;
+                }
+            }
+            end = end.max(survey.last);
+            map.is_torn |= survey.is_torn;
+            if survey.is_cut {
+                oldest_cut = oldest_cut.min(survey.last);
                 if let Some(free) = map.ends.iter_mut().min() {
                     *free = (*free).max(last);
                 }
@@ -185,12 +191,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 self.horizon = 0;
             }
             if map.is_hurt {
-                self.find_hurt_map_pages(scan, synced)?;
+                self.find_hurt_map_pages(scan, synced).await?;
             }
         } else if map.is_torn || map.ends != [0; ENDS] {
             // Of the last page that the map's newest block had only areas elsewhere can tell.
             scan.is_map_damaged = oldest_cut < end;
-            self.find_lost_map_pages(scan, &map)?;
+            self.find_lost_map_pages(scan, &map).await?;
         }
         Ok(())
     }
@@ -203,14 +209,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Of two copies of a page of the map the newer counts, and of all of them the newest header.
-    fn consider_map_page(
+    #[inline(never)]
+    async fn consider_map_page(
         &mut self,
         page: u32,
         area: &Area,
         scan: &mut MapScan,
     ) -> Result<(), Error> {
         let Area { number, sequence, .. } = *area;
-        if self.nand.is_cached() && !self.is_whole(page)? {
+        if self.nand.is_cached() && !self.is_whole(page).await? {
             let block = (page / self.pages()) as usize;
             self.blocks[block].keep(NO_END);
             scan.is_hurt = true;
@@ -224,7 +231,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let other = self.directory[number as usize];
             let known = match other {
                 NONE => 0,
-                other => self.sequence_of_found(other)?,
+                other => self.sequence_of_found(other).await?,
             };
             // It could be read a moment ago: that it was newer, another one says.
             scan.is_torn |= other != NONE && known == 0;
@@ -235,7 +242,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if is_sized && (number >= pages || sequence < scan.newest) {
             return Ok(());
         }
-        if !self.is_readable(page)? {
+        if !self.is_readable(page).await? {
             return Ok(());
         }
         let Some(bytes) = self.buffer.last_chunk() else { return Ok(()) };
@@ -261,50 +268,61 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Pages of the map whose areas can be read alone, on a chip that may lose what was not synced. Those that were synced are
     /// lost; of others the copies before count, and what areas tell behind them.
-    fn find_hurt_map_pages(&mut self, scan: &mut Scan, synced: u64) -> Result<(), Error> {
+    async fn find_hurt_map_pages(&mut self, scan: &mut Scan, synced: u64) -> Result<(), Error> {
         // What pages of data say of programs that last.
         for block in 0..self.shape.blocks {
             if self.is_written(block) {
-                self.survey(block, scan, &mut |_, _, _, _| Ok(()))?;
+                let mut survey = Survey::of(block);
+                while self.surveyed(&mut survey, scan).await? {}
             }
         }
         for block in 0..self.shape.blocks {
-            if self.is_written(block) && self.is_map_block(block) {
-                self.survey(block, scan, &mut |this, scan, _, entry| match entry {
-                    Entry::Counts(area) if area.content == Content::Map => {
-                        this.consider_hurt(area, scan, synced)
-                    }
-                    _ => Ok(()),
-                })?;
+            if !self.is_written(block) || !self.is_map_block(block) {
+                continue;
+            }
+            let mut survey = Survey::of(block);
+            while self.surveyed(&mut survey, scan).await? {
+                if let Entry::Counts(area) = &survey.entry
+                    && area.content == Content::Map
+                {
+                    self.consider_hurt(area, scan, synced).await?;
+                }
             }
         }
         if scan.lost_maps == [(0, 0); 4] && scan.told == [0; 4] {
             return Ok(());
         }
         // Where nothing of a page of the map was ever trimmed or lost, areas tell all that it said.
-        self.each_witness(scan, |this, scan, before, sequence| {
-            let Before::Map(after) = before else { return Ok(()) };
+        let mut witnesses = Witnesses::new();
+        while self.witness(&mut witnesses, scan).await? {
+            let Witnesses { before, sequence, .. } = witnesses;
+            let Some(Before::Map(after)) = before else { continue };
             let page = after % WITH_TRIMS;
             let trims = after & WITH_TRIMS != 0;
             let is_lost = scan.lost_maps.contains(&(page, sequence));
             if is_lost && !trims {
-                this.tell_map_page(page, scan);
+                self.tell_map_page(page, scan);
             } else if trims && scan.told.contains(&(page + 1)) {
                 scan.told.iter_mut().filter(|told| **told == page + 1).for_each(|told| *told = 0);
-                this.lose(page, sequence, scan);
+                self.lose(page, sequence, scan);
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     /// A page of the map whose area can be read, if the page is one that cannot.
-    fn consider_hurt(&mut self, area: &Area, scan: &mut Scan, synced: u64) -> Result<(), Error> {
+    async fn consider_hurt(
+        &mut self,
+        area: &Area,
+        scan: &mut Scan,
+        synced: u64,
+    ) -> Result<(), Error> {
         let Area { number, sequence, .. } = *area;
         if number >= self.logical_pages.div_ceil(self.entries()) {
             return Ok(());
         }
         let known = self.directory[number as usize];
-        if known < LOST && self.sequence_of(known)? >= sequence {
+        if known < LOST && self.sequence_of(known).await? >= sequence {
             return Ok(());
         }
         (self.is_map_hurt, self.horizon) = (true, 0);
@@ -343,7 +361,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Pages of the map that cannot be read, as the next ones say.
-    fn find_lost_map_pages(&mut self, scan: &mut Scan, map: &MapScan) -> Result<(), Error> {
+    #[inline(never)]
+    async fn find_lost_map_pages(&mut self, scan: &mut Scan, map: &MapScan) -> Result<(), Error> {
         for block in 0..self.shape.blocks {
             if !self.is_map_block_of(block, scan) {
                 continue;
@@ -351,30 +370,30 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             // What the page below may be, and the number of the one that says so.
             let mut expected = (None, 0);
             let mut is_torn = false;
-            self.survey(block, scan, &mut |this, scan, _, entry| {
-                match entry {
+            let mut survey = Survey::of(block);
+            while self.surveyed(&mut survey, scan).await? {
+                match &survey.entry {
                     Entry::Torn => is_torn = true,
                     Entry::Counts(area) if area.content == Content::Map => {
                         // What was written right before the one above came behind this one.
                         if core::mem::take(&mut is_torn)
                             && let (Some(after), sequence) = expected
                         {
-                            this.lose_map_page(after, area.sequence, sequence, scan)?;
+                            self.lose_map_page(after, area.sequence, sequence, scan).await?;
                         }
                         expected = (area.after, area.sequence);
                     }
                     _ => {}
                 }
-                Ok(())
-            })?;
+            }
             if is_torn {
-                self.miss_map_page(expected, scan)?;
+                self.miss_map_page(expected, scan).await?;
             }
             // It may have been the end of another block, if what stands before that is newer than any copy.
             let (Some(after), sequence) = expected else { continue };
             for end in map.ends {
                 if 0 < end && end < sequence {
-                    self.lose_map_page(after, end, sequence, scan)?;
+                    self.lose_map_page(after, end, sequence, scan).await?;
                 }
             }
         }
@@ -383,21 +402,21 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Below a page of the map that was written after that one another cannot be read. It is that one, unless there is a copy that
     /// no other page of the map was written after.
-    fn miss_map_page(
+    async fn miss_map_page(
         &mut self,
         (after, sequence): (Option<u32>, u64),
         scan: &mut Scan,
     ) -> Result<(), Error> {
         match after {
-            Some(after) if self.last_of_block(after % WITH_TRIMS, NOWHERE)? == LOST => {
-                self.lose_map_page(after, sequence, sequence, scan)
+            Some(after) if self.last_of_block(after % WITH_TRIMS, NOWHERE).await? == LOST => {
+                self.lose_map_page(after, sequence, sequence, scan).await
             }
             _ => Ok(()),
         }
     }
 
     /// A page of the map that is lost, unless a copy is as new as that. If it knew of no trims, areas tell all that it said.
-    pub(crate) fn lose_map_page(
+    pub(crate) async fn lose_map_page(
         &mut self,
         after: u32,
         newer: u64,
@@ -409,7 +428,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         if page >= self.logical_pages.div_ceil(self.entries()) || at == LOST {
             return Ok(());
         }
-        if newer <= scan.floor || at != NONE && self.sequence_of_known(at, scan)? >= newer {
+        if newer <= scan.floor || at != NONE && self.sequence_of_known(at, scan).await? >= newer {
             return Ok(());
         }
         if scan.is_tail {

@@ -1,9 +1,10 @@
 //! Making a store. A format that is cut off leaves the store that was there, or none.
 
-use crate::{
-    Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError, Part,
+use super::{
+    Area, Config, Content, Error, Found, Ftl, Memory, Nand, NandError, Part, bisync,
     blocks::State,
-    ftl::{device, most_logical_pages},
+    config::most_logical_pages,
+    error::device,
     log::NOWHERE,
     policy::{Placement, Victim},
     snapshot::{self, LEAST_BLOCKS, Snapshots, kept_blocks},
@@ -20,12 +21,13 @@ enum Choice {
     Any,
 }
 
+#[bisync]
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Makes an empty store: erases all good blocks, so what the chip holds is lost.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::Memory`], [`Error::TooLarge`], [`Error::Device`].
-    pub fn format(
+    pub async fn format(
         nand: N,
         memory: Memory<'a>,
         victim: V,
@@ -33,7 +35,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         config: Config,
     ) -> Result<Self, Error> {
         let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
-        ftl.reformat(config)?;
+        ftl.reformat(config).await?;
         Ok(ftl)
     }
 
@@ -42,10 +44,17 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// Those of [`format`](Self::format). What is refused for the size or the memory leaves chip and store as they were; after
     /// any other error nothing of the store can be used.
-    pub fn reformat(&mut self, config: Config) -> Result<(), Error> {
+    pub async fn reformat(&mut self, config: Config) -> Result<(), Error> {
+        self.enter();
+        let done = self.format_entered(config).await;
+        self.exit();
+        done
+    }
+
+    async fn format_entered(&mut self, config: Config) -> Result<(), Error> {
         let mut bad = 0;
         for block in 0..self.shape.blocks {
-            bad += u32::from(self.nand.is_bad(block).map_err(device)?);
+            bad += u32::from(self.nand.is_bad(block).await.map_err(device)?);
         }
         self.check_size(&config, bad)?;
         let with_snapshots = bad.saturating_add(kept_blocks(&self.shape));
@@ -53,31 +62,31 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             && snapshot::fits(&self.shape, config.logical_pages)
             && self.check_size(&config, with_snapshots).is_ok();
         self.forget();
-        self.is_mounted = false;
+        (self.is_mounted, self.mounted_pages) = (false, 0);
         self.snapshots = Snapshots::NONE;
-        self.void_snapshots()?;
+        self.void_snapshots().await?;
         let void = self.snapshots.block;
-        let mark = self.mark_begun()?;
+        let mark = self.mark_entered().await?;
         for block in (0..self.shape.blocks).filter(|&block| block != mark && block != void) {
             let is_kept = keeps_snapshots && block < kept_blocks(&self.shape);
-            if self.nand.is_bad(block).map_err(device)? {
+            if self.nand.is_bad(block).await.map_err(device)? {
                 if is_kept {
                     self.blocks[block as usize].retire();
                 }
                 continue;
             }
-            match self.nand.erase(block) {
+            match self.nand.erase(block).await {
                 Ok(()) if is_kept => {}
                 Ok(()) => {
                     self.blocks[block as usize].set_state(State::Erased);
                     self.free += 1;
                 }
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => self.nand.mark_bad(block).map_err(device)?,
+                Err(_) => self.nand.mark_bad(block).await.map_err(device)?,
             }
         }
         if !keeps_snapshots && void != NOWHERE {
-            self.erase(void)?;
+            self.erase(void).await?;
             self.snapshots = Snapshots::NONE;
         }
         self.snapshots.blocks = if keeps_snapshots { kept_blocks(&self.shape) } else { 0 };
@@ -85,20 +94,20 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.check_size(&config, self.shape.blocks.saturating_sub(good))?;
         self.set_size(config.logical_pages)?;
         self.spare_blocks = config.spare_blocks;
-        self.write_map_page(0)?;
-        self.nand.sync().map_err(device)?;
-        self.erase(mark)?;
-        self.is_mounted = true;
-        self.nand.sync().map_err(device)?;
-        self.save_all()
+        self.write_map_page(0).await?;
+        self.nand.sync().await.map_err(device)?;
+        self.erase(mark).await?;
+        (self.is_mounted, self.mounted_pages) = (true, config.logical_pages);
+        self.nand.sync().await.map_err(device)?;
+        self.save_all().await
     }
 
     /// Before anything is erased: no mount takes a snapshot of what was on the chip, whatever is left of it.
-    fn void_snapshots(&mut self) -> Result<(), Error> {
-        self.find_snapshots()?;
+    async fn void_snapshots(&mut self) -> Result<(), Error> {
+        self.find_snapshots().await?;
         // A block that is newer than all of these is not erased any more.
-        if self.snapshots.number > 0 && !self.open_snapshot_block(0)? {
-            self.outdate_snapshot()?;
+        if self.snapshots.number > 0 && !self.open_snapshot_block(0).await? {
+            self.outdate_snapshot().await?;
         }
         Ok(())
     }
@@ -106,7 +115,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Says on the chip that a format has begun: from then on, until the mark is erased, no mount finds a store. It takes a
     /// block that holds nothing, or the end of one that was not written so far, so that what was there before is whole or is
     /// nothing.
-    fn mark_begun(&mut self) -> Result<u32, Error> {
+    async fn mark_entered(&mut self) -> Result<u32, Error> {
         let area = Area {
             content: Content::Map,
             erases: 0,
@@ -121,33 +130,33 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for choice in [Choice::Blank, Choice::Open, Choice::Any] {
             for block in self.first_of_log()..self.shape.blocks {
                 let (first, last) = (block * self.shape.pages, (block + 1) * self.shape.pages - 1);
-                if self.nand.is_bad(block).map_err(device)? {
+                if self.nand.is_bad(block).await.map_err(device)? {
                     continue;
                 }
                 let marked = match choice {
-                    Choice::Blank if self.area(first)? != Found::Blank => continue,
+                    Choice::Blank if self.area(first).await? != Found::Blank => continue,
                     Choice::Open => {
                         let is_open = !self.nand.is_cached()
-                            && self.area(last)? == Found::Blank
-                            && self.area(last - 1)? == Found::Blank;
+                            && self.area(last).await? == Found::Blank
+                            && self.area(last - 1).await? == Found::Blank;
                         if !is_open {
                             continue;
                         }
-                        self.nand.program(last, &self.buffer, &area.encode())
+                        self.nand.program(last, &self.buffer, &area.encode()).await
                     }
-                    Choice::Blank | Choice::Any => match self.nand.erase(block) {
-                        Ok(()) => self.nand.program(first, &self.buffer, &area.encode()),
+                    Choice::Blank | Choice::Any => match self.nand.erase(block).await {
+                        Ok(()) => self.nand.program(first, &self.buffer, &area.encode()).await,
                         failed => failed,
                     },
                 };
                 match marked {
                     Ok(()) => {
                         self.blocks[block as usize].set_state(State::Kept);
-                        self.nand.sync().map_err(device)?;
+                        self.nand.sync().await.map_err(device)?;
                         return Ok(block);
                     }
                     Err(NandError::Device) => return Err(Error::Device),
-                    Err(_) => self.nand.mark_bad(block).map_err(device)?,
+                    Err(_) => self.nand.mark_bad(block).await.map_err(device)?,
                 }
             }
         }

@@ -1,74 +1,23 @@
 //! The layer, as its user sees it.
 
-use crate::{
-    Area, Before, Content, Error, Found, Geometry, Memory, Nand, NandError, Part, Slots,
+use super::{
+    Area, Before, CAN_BE_DROPPED, Content, Counters, Error, Found, Geometry, Memory, Nand,
+    NandError, Part, Slots, Use,
     area::mend,
+    bisync,
     blocks::{Block, State},
     cache::{Cache, LOST, NONE, TRIMMED},
     clean::{Cleaning, MEAN},
+    config::{SPREAD, enough},
+    error::{device, unreadable},
     header::Header,
     log::{LANES, MAP_STREAM, NOWHERE, Open, Payload},
-    memory::{entries_of_map_page, map_pages},
+    memory::entries_of_map_page,
     policy::{Placement, Victim},
     refresh::Reads,
     snapshot::Snapshots,
     total::Total,
 };
-
-/// How a store is made.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Logical pages. What the chip has beyond them makes cleaning cheap: 7 % is little, 15 % is good.
-    pub logical_pages: u32,
-    /// Blocks that may go bad before the store is read-only.
-    pub spare_blocks: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { logical_pages: 0, spare_blocks: 2 }
-    }
-}
-
-/// What a layer did since it was mounted or formatted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Counters {
-    /// Pages that the host wrote.
-    pub host_writes: u64,
-    /// Pages that cleaning moved.
-    pub copies: u64,
-    /// Pages of the map, and of snapshots, that were written.
-    pub map_writes: u64,
-    /// Reads of the map on the chip: of one entry, or a page.
-    pub map_reads: u64,
-    /// Areas that were read.
-    pub area_reads: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Blocks chosen to be cleaned.
-    pub victims: u64,
-    /// Valid pages of these, when they were chosen.
-    pub victims_valid: u64,
-    /// Blocks that failed.
-    pub failed_blocks: u32,
-    /// Pages that could not be moved, as they could not be read.
-    pub lost: u32,
-    /// Pages that were moved for the bits that the chip corrected.
-    pub refreshed: u32,
-    /// Reads of data in which it corrected some.
-    pub corrected_reads: u32,
-    /// The most that it corrected in one.
-    pub most_corrected: u32,
-}
-
-impl Counters {
-    /// Pages that were programmed.
-    #[must_use]
-    pub const fn programs(&self) -> u64 {
-        self.host_writes + self.copies + self.map_writes
-    }
-}
 
 /// A store on a chip.
 pub struct Ftl<'a, N, V, P> {
@@ -113,6 +62,10 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) is_map_hurt: bool,
     /// What the chip holds is known.
     pub(crate) is_mounted: bool,
+    /// Logical pages when it was mounted last.
+    pub(crate) mounted_pages: u32,
+    /// Something was begun that is not over: if nothing is going on, its future was dropped.
+    is_entered: bool,
     /// Whether nothing is left to be done before the next change ([`settle_cut`](Self::settle_cut)).
     pub(crate) is_settled: bool,
     /// A page that should be moved, for the bits that the chip corrected.
@@ -146,6 +99,7 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) counters: Counters,
 }
 
+#[bisync]
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// A layer that knows nothing of its chip yet: for whoever wants it back where [`remount`](Self::remount) or
     /// [`reformat`](Self::reformat), one of which comes next, fails. Until then it holds no page.
@@ -191,6 +145,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             knows_of_trims: false,
             is_map_hurt: false,
             is_mounted: false,
+            mounted_pages: 0,
+            is_entered: false,
             is_settled: true,
             tired: NOWHERE,
             reads: Reads::none(),
@@ -239,6 +195,29 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         (self.sweep, self.sweep_began, self.horizon) = (0, 0, 0);
     }
 
+    /// Begins what must not be left half-way.
+    pub(crate) fn enter(&mut self) {
+        self.notice_drop();
+        if CAN_BE_DROPPED {
+            self.is_entered = true;
+        }
+    }
+
+    /// It is over, whatever came of it.
+    pub(crate) fn exit(&mut self) {
+        if CAN_BE_DROPPED {
+            self.is_entered = false;
+        }
+    }
+
+    /// What was given up half-way left RAM in any state, and the chip as a loss of power does: the store is mounted again.
+    fn notice_drop(&mut self) {
+        if CAN_BE_DROPPED && self.is_entered {
+            (self.is_entered, self.is_mounted) = (false, false);
+            self.logical_pages = self.mounted_pages;
+        }
+    }
+
     pub(crate) fn set_size(&mut self, logical_pages: u32) -> Result<(), Error> {
         self.check_memory(logical_pages)?;
         self.logical_pages = logical_pages;
@@ -249,7 +228,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Logical pages of the store.
     #[must_use]
     pub const fn logical_pages(&self) -> u32 {
-        self.logical_pages
+        // What was given up half-way may have been a mount.
+        if CAN_BE_DROPPED && self.is_entered { self.mounted_pages } else { self.logical_pages }
     }
 
     /// Bytes of a page.
@@ -338,32 +318,38 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::WrongLength`], [`Error::Unreadable`], [`Error::Misplaced`],
     /// [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
+    pub async fn read(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
+        self.notice_drop();
         self.check(lpn, into.len())?;
         if !self.is_mounted {
-            self.remount()?;
+            self.remount().await?;
         }
         if self.is_of_the_newest(lpn) {
             // What is shown stays: data, or, by a page of the map, that there are none. A store that takes no more changes can
             // still be read.
-            if self.settle_cut() == Err(Error::Device) {
+            self.enter();
+            let settled = self.settle_cut().await;
+            self.exit();
+            if settled == Err(Error::Device) {
                 into.fill(0);
                 return Err(Error::Device);
             }
         }
-        let mut done = self.locate(lpn).and_then(|at| self.read_page(lpn, at, into));
+        let mut done = self.read_mapped(lpn, into).await;
         if matches!(done, Err(Error::Unreadable(_) | Error::MapUnreadable(_)))
             && self.is_of_the_newest(lpn)
         {
-            self.remount()?;
-            done = self.locate(lpn).and_then(|at| self.read_page(lpn, at, into));
+            self.remount().await?;
+            done = self.read_mapped(lpn, into).await;
         }
         if !matches!(done, Ok(true)) {
             into.fill(0);
         }
         if self.is_worn_by_reads() {
             // What was read is right, whatever comes of this.
-            let _ = self.make_room();
+            self.enter();
+            let _ = self.make_room().await;
+            self.exit();
         }
         done
     }
@@ -377,14 +363,15 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             && (self.newest == map_page || self.cache.get(lpn) == Some(self.newest))
     }
 
-    /// What a page of the chip holds, which the map names for a logical one.
-    fn read_page(&mut self, lpn: u32, at: u32, into: &mut [u8]) -> Result<bool, Error> {
+    /// What the page of the chip holds that the map names for a logical one.
+    async fn read_mapped(&mut self, lpn: u32, into: &mut [u8]) -> Result<bool, Error> {
+        let at = self.locate(lpn).await?;
         if at >= LOST {
             return if at == LOST { Err(Error::Unreadable(lpn)) } else { Ok(false) };
         }
-        self.nand.read(at, 0, into).map_err(|e| unreadable(e, lpn))?;
+        self.nand.read(at, 0, into).await.map_err(|e| unreadable(e, lpn))?;
         self.note_corrected(at);
-        match self.known_area(at)? {
+        match self.known_area(at).await? {
             Some(Area { content: Content::Data(_), number, .. }) if number == lpn => Ok(true),
             Some(_) => Err(Error::Misplaced(lpn)),
             None => Err(Error::Unreadable(lpn)),
@@ -396,15 +383,23 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::WrongLength`], [`Error::WornOut`], [`Error::MapUnreadable`],
     /// [`Error::Device`].
-    pub fn write(&mut self, lpn: u32, data: &[u8]) -> Result<(), Error> {
+    pub async fn write(&mut self, lpn: u32, data: &[u8]) -> Result<(), Error> {
+        self.enter();
+        let done = self.write_entered(lpn, data).await;
+        self.exit();
+        done
+    }
+
+    async fn write_entered(&mut self, lpn: u32, data: &[u8]) -> Result<(), Error> {
         self.check(lpn, data.len())?;
-        self.make_room()?;
-        self.make_room_for_a_change()?;
+        self.make_room().await?;
+        self.make_room_for_a_change().await?;
         // Cleaning may have moved it.
-        let old = self.replaced(lpn)?;
+        let old = self.replaced(lpn).await?;
         let stream = self.placement.host(self.whereabouts(old)).min(self.placement.streams() - 1);
-        let at =
-            self.append(usize::from(stream), Content::Data(stream), lpn, Payload::Host(data))?;
+        let at = self
+            .append(usize::from(stream), Content::Data(stream), lpn, Payload::Host(data))
+            .await?;
         self.move_to(lpn, old, at);
         self.counters.host_writes += 1;
         Ok(())
@@ -414,11 +409,18 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`], [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn trim(&mut self, lpn: u32) -> Result<bool, Error> {
+    pub async fn trim(&mut self, lpn: u32) -> Result<bool, Error> {
+        self.enter();
+        let done = self.trim_entered(lpn).await;
+        self.exit();
+        done
+    }
+
+    async fn trim_entered(&mut self, lpn: u32) -> Result<bool, Error> {
         self.check(lpn, self.shape.page_size as usize)?;
-        self.make_room()?;
-        self.make_room_for_a_change()?;
-        let old = self.replaced(lpn)?;
+        self.make_room().await?;
+        self.make_room_for_a_change().await?;
+        let old = self.replaced(lpn).await?;
         if old >= TRIMMED {
             return Ok(false);
         }
@@ -430,9 +432,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn flush(&mut self) -> Result<(), Error> {
-        self.settle()?;
-        self.nand.sync().map_err(device)
+    pub async fn flush(&mut self) -> Result<(), Error> {
+        self.settle().await?;
+        self.nand.sync().await.map_err(device)
     }
 
     /// Writes to the chip what only RAM knows of trims: a sync of the chip, by whoever has it in hand, then makes last
@@ -440,38 +442,51 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn settle(&mut self) -> Result<(), Error> {
-        self.make_room()?;
-        self.record_trims()
+    pub async fn settle(&mut self) -> Result<(), Error> {
+        self.enter();
+        let done = self.settle_entered().await;
+        self.exit();
+        done
+    }
+
+    async fn settle_entered(&mut self) -> Result<(), Error> {
+        self.make_room().await?;
+        self.record_trims().await
     }
 
     /// Tells every logical page that holds data, in order, and where. Reads each page of the map once.
     ///
     /// # Errors
     /// [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn each_mapped(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
+    pub async fn each_mapped(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
         self.each_entry(|lpn, at| {
             if at < LOST {
                 seen(lpn, at);
             }
         })
+        .await
     }
 
     /// Tells every logical page whose data are lost, in order: reading it is an error until it is written or trimmed.
     ///
     /// # Errors
     /// [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn each_lost(&mut self, mut seen: impl FnMut(u32)) -> Result<(), Error> {
+    pub async fn each_lost(&mut self, mut seen: impl FnMut(u32)) -> Result<(), Error> {
         self.each_entry(|lpn, at| {
             if at == LOST {
                 seen(lpn);
             }
         })
+        .await
     }
 
-    fn each_entry(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
+    async fn each_entry(&mut self, mut seen: impl FnMut(u32, u32)) -> Result<(), Error> {
+        self.notice_drop();
+        if !self.is_mounted && self.logical_pages > 0 {
+            self.remount().await?;
+        }
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
-            self.gather_map_page(page)?;
+            self.gather_map_page(page).await?;
             let first = page * self.map_entries;
             for index in 0..self.map_entries.min(self.logical_pages - first) {
                 seen(first + index, self.entry(index));
@@ -485,21 +500,28 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn checkpoint(&mut self) -> Result<(), Error> {
-        if self.is_snapshot() {
+    pub async fn checkpoint(&mut self) -> Result<(), Error> {
+        self.enter();
+        let done = self.checkpoint_entered().await;
+        self.exit();
+        done
+    }
+
+    async fn checkpoint_entered(&mut self) -> Result<(), Error> {
+        if self.is_mounted && self.is_snapshot() {
             return Ok(());
         }
-        self.make_room()?;
+        self.make_room().await?;
         while !self.cache.is_empty() {
-            self.sweep()?;
-            self.make_room()?;
+            self.sweep().await?;
+            self.make_room().await?;
         }
         // Two ends of a sweep later all programs up to now lie behind the horizon; a page of the map says so.
-        self.end_sweep()?;
-        self.end_sweep()?;
-        self.write_map_page(0)?;
-        self.nand.sync().map_err(device)?;
-        self.save_all()
+        self.end_sweep().await?;
+        self.end_sweep().await?;
+        self.write_map_page(0).await?;
+        self.nand.sync().await.map_err(device)?;
+        self.save_all().await
     }
 
     /// Free blocks below which the host waits for cleaning, and those below which cleaning goes along with writing.
@@ -529,10 +551,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// What stands beside a page that the map names: a bit of it may have turned.
-    pub(crate) fn known_area(&mut self, page: u32) -> Result<Option<Area>, Error> {
+    pub(crate) async fn known_area(&mut self, page: u32) -> Result<Option<Area>, Error> {
         let mut bytes = [0; crate::AREA];
         self.counters.area_reads += 1;
-        match self.nand.read_area(page, &mut bytes) {
+        match self.nand.read_area(page, &mut bytes).await {
             Ok(()) => {
                 mend(&mut bytes);
                 match Area::decode(&bytes) {
@@ -546,10 +568,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// What stands beside a page.
-    pub(crate) fn area(&mut self, page: u32) -> Result<Found, Error> {
+    pub(crate) async fn area(&mut self, page: u32) -> Result<Found, Error> {
         let mut bytes = [0; crate::AREA];
         self.counters.area_reads += 1;
-        match self.nand.read_area(page, &mut bytes) {
+        match self.nand.read_area(page, &mut bytes).await {
             Ok(()) => Ok(Area::decode(&bytes)),
             Err(NandError::Device) => Err(Error::Device),
             Err(_) => Ok(Found::Torn),
@@ -557,14 +579,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// The next page of the map, with the header that says what the store is.
-    pub(crate) fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
-        self.keep_up()?;
-        self.gather_map_page(page)?;
-        self.write_gathered(page)
+    pub(crate) async fn write_map_page(&mut self, page: u32) -> Result<(), Error> {
+        self.keep_up().await?;
+        self.gather_map_page(page).await?;
+        self.write_gathered(page).await
     }
 
     /// The page of the map that the buffer holds.
-    pub(crate) fn write_gathered(&mut self, page: u32) -> Result<(), Error> {
+    pub(crate) async fn write_gathered(&mut self, page: u32) -> Result<(), Error> {
         let header = Header {
             logical_pages: self.logical_pages,
             spare_blocks: self.spare_blocks,
@@ -573,59 +595,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             knows_of_trims: self.knows_of_trims,
         };
         header.seal(&mut self.buffer, &self.shape);
-        let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer)?;
+        let at = self.append(MAP_STREAM, Content::Map, page, Payload::Buffer).await?;
         self.counters.map_writes += 1;
         self.map_page_is_at(page, at);
         Ok(())
     }
-}
-
-/// What a block is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    /// Marked as bad.
-    Bad,
-    /// Holds nothing that is needed.
-    Free,
-    /// Being written.
-    Open,
-    /// Written, and cleaned some time.
-    Full,
-    /// A program of it failed, or it holds pages that cannot be read: it is not written any more.
-    Kept,
-    /// Kept for snapshots of the tables in RAM.
-    Snapshots,
-}
-
-/// The most logical pages that can be stored on a chip of which so many blocks are bad, or may become so, by a
-/// placement of so many streams. With all of them cleaning is dear.
-#[must_use]
-pub const fn most_logical_pages(shape: &Geometry, bad_blocks: u32, streams: u8) -> u32 {
-    // Free blocks, an open one of each stream and of the map, and one that is all garbage.
-    let all = shape.blocks.saturating_mul(shape.pages);
-    let enough = enough(map_pages(shape.page_size, all), shape.pages);
-    let taken = (enough + streams as u32 + 2).saturating_add(bad_blocks);
-    let pages = shape.blocks.saturating_sub(taken) * shape.pages;
-    let map = map_pages(shape.page_size, pages);
-    let most = pages.saturating_sub(map + map / 4);
-    // Greater numbers stand for other things than pages.
-    if most < 0xff_0000 { most } else { 0xff_0000 }
-}
-
-/// Free blocks over which the work of cleaning is spread.
-const SPREAD: u32 = 3;
-
-/// Free blocks: one for the host's page, one for survivors, as many as all pages of the map take and one more for
-/// what cleaning changes in it, and those that spread the work.
-const fn enough(map_pages: u32, pages: u32) -> u32 {
-    3 + map_pages.div_ceil(if pages == 0 { 1 } else { pages }) + SPREAD
-}
-
-/// Of an operation that can fail only where the chip does not answer.
-pub(crate) fn device(_: NandError) -> Error {
-    Error::Device
-}
-
-pub(crate) fn unreadable(error: NandError, lpn: u32) -> Error {
-    if error == NandError::Device { Error::Device } else { Error::Unreadable(lpn) }
 }

@@ -1,37 +1,11 @@
 //! How worn a store is.
 
-use crate::{
-    Ftl, Nand,
+use super::{
+    Ftl, Health, Nand,
     blocks::State,
-    ftl::most_logical_pages,
+    config::most_logical_pages,
     policy::{Placement, Victim},
 };
-
-/// How worn a store is, by what RAM knows of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Health {
-    /// Erases of the good block that was erased least. After a mount a block that holds nothing counts as the mean.
-    pub least_erases: u32,
-    /// Erases of the good blocks, in the mean.
-    pub mean_erases: u32,
-    /// Erases of the good block that was erased most.
-    pub most_erases: u32,
-    /// Blocks that are marked as bad, and those that failed and wait to be.
-    pub bad_blocks: u32,
-    /// Blocks that may go bad yet before the store has no room for its pages beside what cleaning needs.
-    pub spare_blocks: u32,
-    /// Blocks that can be opened.
-    pub free_blocks: u32,
-    /// Reads in which the chip corrected bits, since the store was mounted.
-    pub corrected_reads: u32,
-    /// Bits of the worst sector of these.
-    pub most_corrected: u32,
-    /// Pages that were moved for that.
-    pub refreshed: u32,
-    /// Pages that could not be read when they should be moved.
-    pub lost: u32,
-}
 
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// How worn the store is. Looks at each block in RAM, and reads nothing.

@@ -54,23 +54,30 @@
 //! ```
 
 #![no_std]
+// Files that touch the chip are modules of two trees: here they block, in `asynchronous` they do not.
+#![allow(clippy::duplicate_mod)]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
 mod area;
+#[cfg(feature = "async")]
+pub mod asynchronous;
 mod blocks;
 mod bytes;
 mod cache;
 mod clean;
+mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod counters;
 mod error;
 mod find_changes;
 mod find_lost;
 mod find_map;
 mod format;
 mod ftl;
+mod geometry;
 mod header;
 mod health;
 mod log;
@@ -80,6 +87,7 @@ mod mount;
 mod nand;
 #[cfg(feature = "embedded-storage")]
 mod nor;
+mod place;
 pub mod policy;
 mod refresh;
 mod resume;
@@ -94,17 +102,23 @@ mod tables;
 mod tail;
 mod total;
 
+#[cfg(feature = "embedded-storage")]
+use embedded_storage as storage_traits;
+use thermocline_bisync::blocking as bisync;
+
 pub use area::{Area, Before, Content, Found};
-pub use blocks::Block;
+pub use blocks::{Block, Use};
 pub use cache::Change;
+pub use config::{Config, most_logical_pages};
+pub use counters::{Counters, Health};
 pub use error::{Error, Misfit, Part};
-pub use ftl::{Config, Counters, Ftl, Use, most_logical_pages};
-pub use health::Health;
-pub use map::Place;
+pub use ftl::Ftl;
+pub use geometry::{AREA, Geometry, NandError};
 pub use memory::{Memory, Static, entries_of_map_page, map_pages, ram};
-pub use nand::{AREA, Geometry, Nand, NandError};
+pub use nand::Nand;
 #[cfg(feature = "embedded-storage")]
 pub use nor::Nor;
+pub use place::Place;
 #[cfg(feature = "embedded-sdmmc")]
 pub use sectors::Sectors;
 pub use slots::Slots;
@@ -113,3 +127,6 @@ pub use storage::Bytes;
 
 /// Streams of data at most; the map has one of its own, and one is shared while free blocks are scarce.
 pub const MAX_STREAMS: usize = 7;
+
+/// Whether this tree's operations can be given up half-way: a future can be dropped, a call cannot.
+const CAN_BE_DROPPED: bool = false;

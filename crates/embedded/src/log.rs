@@ -1,11 +1,12 @@
 //! The log: each stream writes the pages of its open block, one after another.
 
-use crate::{
+use super::{
     AREA, Area, Before, Content, Error, Found, Ftl, Nand, NandError,
     area::{MAP_MARK, MARK, WITH_TRIMS, is_mark},
+    bisync,
     blocks::{NO_END, State},
     cache::LOST,
-    ftl::device,
+    error::device,
     policy::{Old, Placement, Victim},
     snapshot::Snapshots,
 };
@@ -60,10 +61,11 @@ pub(crate) enum Payload<'d> {
     Copy(u32),
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Programs the next page of a stream. Where a program fails, the block is left for good and another one
     /// is taken.
-    pub(crate) fn append(
+    pub(crate) async fn append(
         &mut self,
         stream: usize,
         content: Content,
@@ -72,14 +74,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<u32, Error> {
         self.snapshots.is_busy = matches!(payload, Payload::Buffer);
         if !self.snapshots.is_busy {
-            self.keep_up()?;
+            self.keep_up().await?;
         }
-        let done = self.append_anywhere(stream, content, number, payload);
+        let done = self.append_anywhere(stream, content, number, payload).await;
         self.snapshots.is_busy = false;
         done
     }
 
-    fn append_anywhere(
+    async fn append_anywhere(
         &mut self,
         stream: usize,
         content: Content,
@@ -87,16 +89,34 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         payload: Payload<'_>,
     ) -> Result<u32, Error> {
         loop {
-            let lane = self.lane(stream)?;
-            let done = self.append_to(lane, content, number, payload);
+            let lane = self.lane(stream).await?;
+            let done = self.append_to(lane, content, number, payload).await;
             if done != Err(Error::WornOut) {
                 return done;
             }
         }
     }
 
-    /// Programs the next page of an open block. [`Error::WornOut`] if the program failed: the block is left.
-    pub(crate) fn append_to(
+    /// Programs the next page of an open block, behind a mark where one is needed. [`Error::WornOut`] if a program failed: the
+    /// block is left.
+    async fn append_to(
+        &mut self,
+        lane: usize,
+        content: Content,
+        number: u32,
+        payload: Payload<'_>,
+    ) -> Result<u32, Error> {
+        let is_void = |open: &Open| open.cut > MOST_VOID;
+        if self.open.get(lane).is_some_and(is_void) && self.before.is_some() {
+            self.mark(lane).await?;
+            if !self.has_pages(lane, 0) {
+                return Err(Error::WornOut);
+            }
+        }
+        self.program_next(lane, content, number, payload).await
+    }
+
+    async fn program_next(
         &mut self,
         lane: usize,
         content: Content,
@@ -105,16 +125,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<u32, Error> {
         self.snapshots.is_saved = false;
         if !self.snapshots.is_kept_up {
-            self.outdate_snapshot()?;
+            self.outdate_snapshot().await?;
         }
         let lane = lane.min(LANES - 1);
         let is_mark = is_mark(content, number);
-        if self.open[lane].cut > MOST_VOID && self.before.is_some() && !is_mark {
-            self.mark(lane)?;
-            if !self.has_pages(lane, 0) {
-                return Err(Error::WornOut);
-            }
-        }
         let Open { block, next, cut, .. } = self.open[lane];
         let to = block * self.shape.pages + u32::from(next);
         let is_map = content == Content::Map;
@@ -144,9 +158,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         .encode_into(&mut area);
         let done = match payload {
-            Payload::Host(data) => self.nand.program(to, data, &area),
-            Payload::Buffer => self.nand.program(to, &self.buffer, &area),
-            Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer),
+            Payload::Host(data) => self.nand.program(to, data, &area).await,
+            Payload::Buffer => self.nand.program(to, &self.buffer, &area).await,
+            Payload::Copy(from) => self.nand.copy(from, to, &area, &mut self.buffer).await,
         };
         match done {
             Ok(()) => {
@@ -217,14 +231,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Says in an open block that the pages before never count.
-    pub(crate) fn mark(&mut self, lane: usize) -> Result<(), Error> {
+    pub(crate) async fn mark(&mut self, lane: usize) -> Result<(), Error> {
         let (content, mark) = if lane < SHARED {
             (Content::Data(lane as u8), MARK)
         } else {
             (Content::Map, MAP_MARK)
         };
         let number = mark | self.open.get(lane).map_or(0, |open| u32::from(open.cut));
-        self.append_to(lane, content, number, Payload::Buffer).map(drop)
+        self.program_next(lane, content, number, Payload::Buffer).await.map(drop)
     }
 
     /// The next page of an open block is used up; where it was the last one, the block is closed.
@@ -258,7 +272,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
     /// then one for all. The first program after a doubtful one goes behind it, if it may, and says that it never counts.
-    fn lane(&mut self, stream: usize) -> Result<usize, Error> {
+    async fn lane(&mut self, stream: usize) -> Result<usize, Error> {
         let is_map = stream == MAP_STREAM;
         // A mount looks for pages of the map in the map's blocks and in the one that is shared.
         let first = if is_map { SHARED } else { 0 };
@@ -298,7 +312,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         let lane = if is_scarce { SHARED } else { stream };
-        self.open_block(lane).map(|()| lane)
+        self.open_block(lane).await.map(|()| lane)
     }
 
     /// Nothing more is programmed into the open block of a stream.
@@ -318,7 +332,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Opens a free block: of those that are blank the one erased least.
-    fn open_block(&mut self, stream: usize) -> Result<(), Error> {
+    async fn open_block(&mut self, stream: usize) -> Result<(), Error> {
         let previous = self.open[stream].block;
         let block = loop {
             let Snapshots { is_kept_up, announced, .. } = self.snapshots;
@@ -329,30 +343,30 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let Some((_, block)) = best else {
                 if is_kept_up && self.free > 0 {
                     // A mount would not look at any other one.
-                    self.save_early()?;
+                    self.save_early().await?;
                     if self.snapshots.is_kept_up && self.announced_left() == 0 {
-                        self.outdate_snapshot()?;
+                        self.outdate_snapshot().await?;
                     }
                     continue;
                 }
-                let block = self.useless_block()?;
-                self.erase(block)?;
+                let block = self.useless_block().await?;
+                self.erase(block).await?;
                 continue;
             };
             match self.blocks[block as usize].state() {
                 State::Blank => break block,
                 // What a power cut left there may be anything.
                 State::Stale => {
-                    let is_wanted = self.is_wanted(block)?;
-                    self.let_go(block)?;
+                    let is_wanted = self.is_wanted(block).await?;
+                    self.let_go(block).await?;
                     self.free -= 1;
                     if is_wanted {
                         self.blocks[block as usize].keep(NO_END);
                         continue;
                     }
-                    self.erase(block)?;
+                    self.erase(block).await?;
                 }
-                _ => self.sync_erases()?,
+                _ => self.sync_erases().await?,
             }
         };
         if self.has_pages(stream, 0) {
@@ -372,7 +386,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A block to which nothing leads, where no other is free; rather one that is not wanted.
-    fn useless_block(&mut self) -> Result<u32, Error> {
+    async fn useless_block(&mut self) -> Result<u32, Error> {
         let mut any = Err(Error::WornOut);
         for block in 0..self.shape.blocks {
             let home = self.blocks[block as usize];
@@ -383,7 +397,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             {
                 continue;
             }
-            if !self.is_wanted(block)? {
+            if !self.is_wanted(block).await? {
                 return Ok(block);
             }
             any = Ok(block);
@@ -394,7 +408,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Of the blocks at whose ends something never counts, as the first program behind it in another block says: the one that was
     /// cut off before all others, and the number of the last program there that counts. All that is said of such ends was said
     /// by later programs.
-    pub(crate) fn first_cut(&mut self, but: u32) -> Result<(u64, u32), Error> {
+    pub(crate) async fn first_cut(&mut self, but: u32) -> Result<(u64, u32), Error> {
         let mut first = (u64::MAX, NOWHERE);
         for block in 0..self.shape.blocks {
             let is_open = |&lane: &usize| self.open[lane].block == block && self.is_cut(lane);
@@ -405,7 +419,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let Some(end) = end.filter(|_| block != but) else { continue };
             let mut last = 0;
             for page in (0..end.min(self.shape.pages)).rev() {
-                if let Some(area) = self.known_area(block * self.shape.pages + page)? {
+                if let Some(area) = self.known_area(block * self.shape.pages + page).await? {
                     last = area.sequence;
                     break;
                 }
@@ -419,19 +433,19 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Whether a block is rather not erased before all is settled: it holds what would count, should what a mount found as the
     /// newest page not be readable any more; or it says that a page never counts which is still there.
-    pub(crate) fn is_wanted(&mut self, block: u32) -> Result<bool, Error> {
+    pub(crate) async fn is_wanted(&mut self, block: u32) -> Result<bool, Error> {
         let is_doubtful = self.newest != NOWHERE && !self.is_sure;
-        let newest = if is_doubtful { self.known_area(self.newest)? } else { None };
+        let newest = if is_doubtful { self.known_area(self.newest).await? } else { None };
         if is_doubtful && newest.is_none() {
             return Err(Error::Unreadable(0));
         }
-        let (cut, _) = self.first_cut(block)?;
+        let (cut, _) = self.first_cut(block).await?;
         if !is_doubtful && cut == u64::MAX {
             return Ok(false);
         }
         let end = self.blocks[block as usize].cut_from().unwrap_or(self.shape.pages);
         for page in block * self.shape.pages..block * self.shape.pages + end {
-            if let Found::Page(area) = self.area(page)? {
+            if let Found::Page(area) = self.area(page).await? {
                 let is_predecessor = newest.is_some_and(|newest| {
                     let is_map = |area: &Area| area.content == Content::Map;
                     area.number == newest.number && is_map(&area) == is_map(&newest)
@@ -446,12 +460,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Erases a block that holds nothing that is needed; a block that fails is bad from then on.
-    pub(crate) fn erase(&mut self, block: u32) -> Result<(), Error> {
-        self.let_go(block)?;
+    pub(crate) async fn erase(&mut self, block: u32) -> Result<(), Error> {
+        self.let_go(block).await?;
         let home = &mut self.blocks[block as usize];
         home.set_valid(0);
         self.reads.erased(block);
-        match self.nand.erase(block) {
+        match self.nand.erase(block).await {
             Ok(()) => {
                 home.erases = home.erases.saturating_add(1);
                 home.set_state(State::Erased);
@@ -470,21 +484,21 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
             Err(_) => {
                 self.counters.failed_blocks += 1;
-                self.retire(block)
+                self.retire(block).await
             }
         }
     }
 
     /// A block is bad from now on.
-    pub(crate) fn retire(&mut self, block: u32) -> Result<(), Error> {
-        self.outdate_snapshot()?;
+    pub(crate) async fn retire(&mut self, block: u32) -> Result<(), Error> {
+        self.outdate_snapshot().await?;
         self.blocks[block as usize].retire();
-        self.nand.mark_bad(block).map_err(device)
+        self.nand.mark_bad(block).await.map_err(device)
     }
 
     /// Makes erases last: a block is not written before, or what it held could come back among what is written.
-    fn sync_erases(&mut self) -> Result<(), Error> {
-        self.nand.sync_erases().map_err(device)?;
+    async fn sync_erases(&mut self) -> Result<(), Error> {
+        self.nand.sync_erases().await.map_err(device)?;
         for block in self.blocks.iter_mut().filter(|block| block.state() == State::Erased) {
             block.set_state(State::Blank);
         }

@@ -5,10 +5,10 @@
 //! adds is the *horizon*: all changes before the sweep are on the chip by then, so a mount has to look for later
 //! ones only.
 
-use crate::{
-    Area, Content, Error, Ftl, Nand, NandError,
+use super::{
+    Area, Content, Error, Ftl, Nand, NandError, Place, bisync,
     cache::{LOST, NONE, TRIMMED},
-    ftl::device,
+    error::device,
     header,
     memory::MAP_ENTRY,
     policy::{Placement, Victim},
@@ -18,22 +18,7 @@ use crate::{
 const LOOKED_AT: u32 = 16;
 const LOOKED_AT_A_CHANGE: u64 = 4;
 
-/// What RAM knows of where a logical page is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// It holds no data.
-    Nowhere,
-    /// In this page of the chip.
-    Page(u32),
-    /// Where a page of the map says: three bytes of it from `offset` on, the lowest first; a number beyond the chip for nowhere.
-    Mapped {
-        /// The page of the chip that holds that part of the map.
-        page: u32,
-        /// Where in it the entry begins.
-        offset: u32,
-    },
-}
-
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Where a logical page is, as far as RAM knows.
     #[must_use]
@@ -49,7 +34,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Where a logical page is; [`LOST`] or more where it is nowhere.
-    pub(crate) fn locate(&mut self, lpn: u32) -> Result<u32, Error> {
+    pub(crate) async fn locate(&mut self, lpn: u32) -> Result<u32, Error> {
         let at = match self.place(lpn) {
             Place::Nowhere => NONE,
             Place::Page(at) => at,
@@ -59,12 +44,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             Place::Mapped { page, offset } => {
                 let mut entry = [0; 4];
                 self.counters.map_reads += 1;
-                match self.nand.read(page, offset, &mut entry[..3]) {
+                match self.nand.read(page, offset, &mut entry[..3]).await {
                     Ok(()) => {
                         self.note_corrected(page);
                         let at = self.checked(u32::from_le_bytes(entry));
                         // What an entry leads to says whether it is right; where it leads nowhere, the checksum says it.
-                        if at <= LOST || self.is_whole_map_page(page)? { at } else { LOST }
+                        if at <= LOST || self.is_whole_map_page(page).await? { at } else { LOST }
                     }
                     Err(NandError::Device) => return Err(Error::Device),
                     Err(_) => {
@@ -78,8 +63,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether a page of the map has its checksum.
-    fn is_whole_map_page(&mut self, page: u32) -> Result<bool, Error> {
-        Ok(self.is_readable(page)? && header::is_whole(&self.buffer, &self.shape))
+    async fn is_whole_map_page(&mut self, page: u32) -> Result<bool, Error> {
+        Ok(self.is_readable(page).await? && header::is_whole(&self.buffer, &self.shape))
     }
 
     /// An entry of the map, as it was read: whatever bits turned, it leads to no page that the chip does not have.
@@ -90,8 +75,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// Where the copy is that a new one replaces. Where the map cannot be read, that is unknown; and so it is where it leads to
     /// another logical page, of whose block one page less would be counted.
-    pub(crate) fn replaced(&mut self, lpn: u32) -> Result<u32, Error> {
-        let at = match self.locate(lpn) {
+    pub(crate) async fn replaced(&mut self, lpn: u32) -> Result<u32, Error> {
+        let at = match self.locate(lpn).await {
             Err(Error::MapUnreadable(_)) => LOST,
             done => done?,
         };
@@ -99,7 +84,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(at);
         }
         let is_other = |area: Area| area.number != lpn || area.content == Content::Map;
-        Ok(if self.known_area(at)?.is_some_and(is_other) { LOST } else { at })
+        Ok(if self.known_area(at).await?.is_some_and(is_other) { LOST } else { at })
     }
 
     /// A logical page that was at `old` is at `at` now. There is room for the change.
@@ -112,14 +97,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Sees to it that one more change finds room.
-    pub(crate) fn make_room_for_a_change(&mut self) -> Result<(), Error> {
+    pub(crate) async fn make_room_for_a_change(&mut self) -> Result<(), Error> {
         // Where the power comes and goes, most numbers are those that were left out; what pages are left is for cleaning.
         let is_far = self.sequence.saturating_sub(self.horizon) > self.most_looked_at();
         if is_far && !self.is_short() {
-            self.sweep()?;
+            self.sweep().await?;
         }
         while self.cache.is_full() {
-            self.sweep()?;
+            self.sweep().await?;
         }
         Ok(())
     }
@@ -130,16 +115,23 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn sweep_ahead(&mut self, pages: u32) -> Result<(), Error> {
+    pub async fn sweep_ahead(&mut self, pages: u32) -> Result<(), Error> {
+        self.enter();
+        let done = self.sweep_ahead_entered(pages).await;
+        self.exit();
+        done
+    }
+
+    async fn sweep_ahead_entered(&mut self, pages: u32) -> Result<(), Error> {
         if !self.cache.is_full() {
             return Ok(());
         }
-        self.make_room()?;
+        self.make_room().await?;
         // Beside the free blocks that cleaning counts on.
         let needed = self.watermarks().1 + pages.div_ceil(self.pages());
         let mut looks = 4 * pages.max(self.shape.pages);
         while self.free < needed && looks > 0 {
-            match self.clean_a_page() {
+            match self.clean_a_page().await {
                 Ok(_) => looks -= 1,
                 Err(Error::WornOut) => return Ok(()),
                 Err(e) => return Err(e),
@@ -147,7 +139,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         if self.free >= needed {
             for _ in 0..pages {
-                self.sweep()?;
+                self.sweep().await?;
             }
         }
         Ok(())
@@ -157,11 +149,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn write_next_map_page(&mut self) -> Result<(), Error> {
-        self.make_room()?;
+    pub async fn write_next_map_page(&mut self) -> Result<(), Error> {
+        self.enter();
+        let done = self.write_next_map_page_entered().await;
+        self.exit();
+        done
+    }
+
+    async fn write_next_map_page_entered(&mut self) -> Result<(), Error> {
+        self.make_room().await?;
         let next = self.cache.first_from(self.sweep * self.map_entries);
         let next = next.or_else(|| self.cache.first_from(0));
-        self.write_map_page(next.map_or(0, |lpn| lpn / self.entries()))
+        self.write_map_page(next.map_or(0, |lpn| lpn / self.entries())).await
     }
 
     /// Programs after which a sweep goes on though there is room: what bounds a mount.
@@ -171,32 +170,32 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Writes the next page of the map that has changes, or ends the sweep.
-    pub(crate) fn sweep(&mut self) -> Result<(), Error> {
+    pub(crate) async fn sweep(&mut self) -> Result<(), Error> {
         match self.cache.first_from(self.sweep * self.map_entries) {
             Some(lpn) => {
                 let page = lpn / self.entries();
-                self.write_map_page(page)?;
+                self.write_map_page(page).await?;
                 self.sweep = page + 1;
                 Ok(())
             }
-            None => self.end_sweep(),
+            None => self.end_sweep().await,
         }
     }
 
     /// Writes the pages of the map with trims, or lost pages, that no page on the chip says.
-    pub(crate) fn record_trims(&mut self) -> Result<(), Error> {
+    pub(crate) async fn record_trims(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while let Some(lpn) = self.cache.first_trim(from) {
             let page = lpn / self.entries();
-            self.write_map_page(page)?;
+            self.write_map_page(page).await?;
             from = (page + 1) * self.map_entries;
         }
         Ok(())
     }
 
     /// Every page of the map had its turn: the changes from before the sweep are on the chip.
-    pub(crate) fn end_sweep(&mut self) -> Result<(), Error> {
-        self.nand.sync().map_err(device)?;
+    pub(crate) async fn end_sweep(&mut self) -> Result<(), Error> {
+        self.nand.sync().await.map_err(device)?;
         self.horizon = self.sweep_began;
         self.sweep_began = self.sequence;
         self.sweep = 0;
@@ -219,7 +218,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Makes a page of the map in the buffer: as it is on the chip, with its changes.
-    pub(crate) fn gather_map_page(&mut self, page: u32) -> Result<(), Error> {
+    pub(crate) async fn gather_map_page(&mut self, page: u32) -> Result<(), Error> {
         let at = self.directory[page as usize];
         if at == NONE {
             self.fill_entries(TRIMMED);
@@ -228,7 +227,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.fill_lost();
         } else {
             self.counters.map_reads += 1;
-            match self.nand.read(at, 0, &mut self.buffer) {
+            match self.nand.read(at, 0, &mut self.buffer).await {
                 Ok(()) if header::is_whole(&self.buffer, &self.shape) => {
                     self.knows_of_trims = header::knows_of_trims(&self.buffer);
                 }
@@ -285,8 +284,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// The number of the program that wrote a page; 0 if that cannot be said. [`Error::Unreadable`] if what a mount found to be
     /// programmed last could be read a moment ago: what was before it counts.
-    pub(crate) fn sequence_of(&mut self, page: u32) -> Result<u64, Error> {
-        match self.known_area(page)? {
+    pub(crate) async fn sequence_of(&mut self, page: u32) -> Result<u64, Error> {
+        match self.known_area(page).await? {
             Some(area) => Ok(area.sequence),
             None if page == self.newest && !self.is_sure => Err(Error::Unreadable(0)),
             None => Ok(0),
@@ -295,8 +294,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// The same of a page that this look at the chip found. [`Error::Unreadable`] if it cannot be read any more: the next look
     /// finds what the chip holds then.
-    pub(crate) fn sequence_of_found(&mut self, page: u32) -> Result<u64, Error> {
-        match self.sequence_of(page)? {
+    pub(crate) async fn sequence_of_found(&mut self, page: u32) -> Result<u64, Error> {
+        match self.sequence_of(page).await? {
             0 if !self.nand.is_cached() => Err(Error::Unreadable(0)),
             sequence => Ok(sequence),
         }

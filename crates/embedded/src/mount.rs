@@ -13,9 +13,10 @@
 //! 5. Every page of the map is read once, to count the valid pages of each block.
 //! 6. Blocks that were open are open again ([`resume`](crate::resume)).
 
-use crate::{
+use super::{
     Before, Content, Error, Found, Ftl, Memory, Nand, NandError,
     area::MOST_LEFT_OUT,
+    bisync,
     blocks::{MOST_PAGES, NO_END, State},
     header,
     log::{EARLY, LANES, LEFT_OUT, NOWHERE, Open},
@@ -30,15 +31,21 @@ const MOST_SCANS: u32 = 32;
 /// Programs that a loss of power may hide beside those whose pages are torn: failed ones that left nothing.
 const HIDDEN: u64 = 8;
 
+#[bisync]
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Mounts the store of a chip, in whatever state a loss of power left it.
     ///
     /// # Errors
     /// [`Error::NotFormatted`], [`Error::Version`], [`Error::Shape`], [`Error::Memory`],
     /// [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn mount(nand: N, memory: Memory<'a>, victim: V, placement: P) -> Result<Self, Error> {
+    pub async fn mount(
+        nand: N,
+        memory: Memory<'a>,
+        victim: V,
+        placement: P,
+    ) -> Result<Self, Error> {
         let mut ftl = Self::unmounted(nand, memory, victim, placement)?;
-        ftl.remount()?;
+        ftl.remount().await?;
         Ok(ftl)
     }
 
@@ -46,23 +53,30 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// Those of [`mount`](Self::mount). After one every request mounts first.
-    pub fn remount(&mut self) -> Result<(), Error> {
-        self.is_mounted = false;
-        let logical_pages = self.logical_pages;
-        let done = self.find_all();
-        self.is_mounted = done.is_ok();
-        if done.is_err() {
-            // The next change, or read, tries it again.
-            self.logical_pages = logical_pages;
-        }
+    pub async fn remount(&mut self) -> Result<(), Error> {
+        self.enter();
+        let done = self.mount_again().await;
+        self.exit();
         done
     }
 
-    fn find_all(&mut self) -> Result<(), Error> {
+    pub(crate) async fn mount_again(&mut self) -> Result<(), Error> {
+        self.is_mounted = false;
+        let done = self.find_all().await;
+        self.is_mounted = done.is_ok();
+        if done.is_err() {
+            // The next change, or read, tries it again.
+            self.logical_pages = self.mounted_pages;
+        }
+        self.mounted_pages = self.logical_pages;
+        done
+    }
+
+    async fn find_all(&mut self) -> Result<(), Error> {
         self.snapshots = Snapshots::NONE;
         if self.takes_snapshots() {
-            self.find_snapshots()?;
-            if self.snapshots.is_saved && self.snapshots.torn == 0 && self.find(true)? {
+            self.find_snapshots().await?;
+            if self.snapshots.is_saved && self.snapshots.torn == 0 && self.find(true).await? {
                 return Ok(());
             }
         }
@@ -70,11 +84,11 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.snapshots.since = self.counters.programs();
         // What they hold may be what an erase left that was cut off: it is erased before it is written.
         self.snapshots.next = self.shape.pages;
-        self.find(false).map(drop)
+        self.find(false).await.map(drop)
     }
 
     /// Finds all on the whole chip; or takes the snapshots, and finds what was programmed since: false if that cannot be told.
-    fn find(&mut self, is_tail: bool) -> Result<bool, Error> {
+    async fn find(&mut self, is_tail: bool) -> Result<bool, Error> {
         let mut never = Never::default();
         let mut may_be_cut = true;
         let mut is_found = false;
@@ -82,10 +96,10 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         for _ in 0..MOST_SCANS {
             self.forget();
             scan = Scan::beside(never, is_tail);
-            if is_tail && !self.take_snapshots()? {
+            if is_tail && !self.take_snapshots().await? {
                 return Ok(false);
             }
-            match self.look(&mut scan) {
+            match self.look(&mut scan).await {
                 // A page could be read a moment ago, and it is not known yet what came after it.
                 Err(Error::Unreadable(_)) => continue,
                 Err(Error::Device) => return Err(Error::Device),
@@ -98,7 +112,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             let is_empty = self.is_tail_empty(&scan);
             self.is_sure = !may_be_cut || is_empty;
-            let is_whole = is_empty || !scan.is_mark && self.is_whole(self.newest)?;
+            let is_whole = is_empty || !scan.is_mark && self.is_whole(self.newest).await?;
             // A mark is written again, should the one that is there be another time than now.
             if scan.is_mark || !is_whole && may_be_cut && !self.nand.lasts(scan.newest) {
                 never.from = scan.newest;
@@ -110,7 +124,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 continue;
             }
             if !self.nand.is_cached() {
-                match self.find_lost(&mut scan) {
+                match self.find_lost(&mut scan).await {
                     Err(Error::Unreadable(_)) => continue,
                     done => done?,
                 }
@@ -122,10 +136,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             if is_tail && (scan.gives_up || scan.is_full) {
                 return Ok(false);
             }
-            let counted = self.count_valid(&mut scan).and_then(|()| {
-                self.free_blocks_again(&scan)?;
-                if scan.is_full { self.write_changes(&mut scan) } else { Ok(()) }
-            });
+            let counted = self.count_found(&mut scan).await;
             match counted {
                 Err(Error::Unreadable(_)) => {}
                 done => {
@@ -140,16 +151,23 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         // Where room is scarce, what was done for certain need not be written again.
         self.fresh = EARLY * self.shape.pages;
-        if self.is_tight() && self.is_followed(self.newest)? {
+        if self.is_tight() && self.is_followed(self.newest).await? {
             self.newest = NOWHERE;
         }
         if !scan.is_full {
-            self.reopen(&scan)?;
+            self.reopen(&scan).await?;
         }
         self.is_settled = false;
         self.count_numbers(&mut scan);
         self.snapshots.is_saved &= self.is_tail_empty(&scan) && !scan.is_cut;
         Ok(true)
+    }
+
+    /// Counts what a look at the chip found; and where RAM has no room for it, writes it.
+    async fn count_found(&mut self, scan: &mut Scan) -> Result<(), Error> {
+        self.count_valid(scan).await?;
+        self.free_blocks_again(scan).await?;
+        if scan.is_full { self.write_changes(scan).await } else { Ok(()) }
     }
 
     /// The numbers that the next program leaves out.
@@ -172,27 +190,27 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Finds what counts but for what is known never to.
-    fn look(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    async fn look(&mut self, scan: &mut Scan) -> Result<(), Error> {
         if scan.is_tail {
-            self.find_blocks_of_tail(scan)?;
+            self.find_blocks_of_tail(scan).await?;
         } else {
-            self.find_blocks(scan)?;
+            self.find_blocks(scan).await?;
         }
-        self.find_map(scan)?;
-        self.reserve_snapshot_blocks()?;
-        self.find_changes(scan)?;
+        self.find_map(scan).await?;
+        self.reserve_snapshot_blocks().await?;
+        self.find_changes(scan).await?;
         // Changes of the map from before now are on the chip at the end of the next sweep.
         self.sweep_began = scan.newest;
         Ok(())
     }
 
     /// Whether all of a page can be read.
-    pub(crate) fn is_whole(&mut self, page: u32) -> Result<bool, Error> {
-        if !self.is_readable(page)? {
+    pub(crate) async fn is_whole(&mut self, page: u32) -> Result<bool, Error> {
+        if !self.is_readable(page).await? {
             return Ok(false);
         }
         let is_blank = self.buffer.iter().all(|&byte| byte == 0xff);
-        let Some(area) = self.known_area(page)? else { return Ok(false) };
+        let Some(area) = self.known_area(page).await? else { return Ok(false) };
         let is_map = area.content == Content::Map;
         Ok(if is_map {
             header::is_whole(&self.buffer, &self.shape)
@@ -202,8 +220,8 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Whether a page can be read, into the buffer.
-    pub(crate) fn is_readable(&mut self, page: u32) -> Result<bool, Error> {
-        match self.nand.read(page, 0, &mut self.buffer) {
+    pub(crate) async fn is_readable(&mut self, page: u32) -> Result<bool, Error> {
+        match self.nand.read(page, 0, &mut self.buffer).await {
             Ok(()) => Ok(true),
             Err(NandError::Device) => Err(Error::Device),
             Err(_) => Ok(false),
@@ -211,7 +229,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// What nothing leads to is free.
-    fn free_blocks_again(&mut self, scan: &Scan) -> Result<(), Error> {
+    async fn free_blocks_again(&mut self, scan: &Scan) -> Result<(), Error> {
         if self.is_map_hurt {
             // That what they hold is lost, nothing on the chip says yet.
             return Ok(());
@@ -220,7 +238,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             let home = self.blocks[block as usize];
             if home.state() == State::Closed
                 && home.valid() == 0
-                && (self.nand.is_cached() || !self.ends_behind(block, self.horizon, scan)?)
+                && (self.nand.is_cached() || !self.ends_behind(block, self.horizon, scan).await?)
             {
                 self.blocks[block as usize].set_state(State::Stale);
                 self.free += 1;
@@ -230,7 +248,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Opens the blocks again that were open.
-    pub(crate) fn reopen(&mut self, scan: &Scan) -> Result<(), Error> {
+    pub(crate) async fn reopen(&mut self, scan: &Scan) -> Result<(), Error> {
         for lane in 0..LANES {
             let Open { block, .. } = self.open[lane];
             let Some(home) = self.blocks.get(block as usize) else { continue };
@@ -250,7 +268,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 self.leave_out(lane);
                 // The first program after a doubtful one went one page further.
                 while self.has_pages(lane, 0)
-                    && !(self.is_blank(lane, 0)? && self.is_blank(lane, 1)?)
+                    && !(self.is_blank(lane, 0).await? && self.is_blank(lane, 1).await?)
                 {
                     self.leave_out(lane);
                 }
@@ -268,9 +286,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Whether another program was begun right behind a page: then this one was done.
-    fn is_followed(&mut self, page: u32) -> Result<bool, Error> {
+    async fn is_followed(&mut self, page: u32) -> Result<bool, Error> {
         let is_last = page % self.pages() + 1 == self.pages();
-        Ok(page != NOWHERE && !is_last && self.area(page + 1)? != Found::Blank)
+        Ok(page != NOWHERE && !is_last && self.area(page + 1).await? != Found::Blank)
     }
 
     pub(crate) fn leave_out(&mut self, lane: usize) {
@@ -286,12 +304,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Whether the next page of an open block, or the one `behind` it, was not programmed, not even in part.
-    fn is_blank(&mut self, lane: usize, behind: u32) -> Result<bool, Error> {
+    async fn is_blank(&mut self, lane: usize, behind: u32) -> Result<bool, Error> {
         let Open { block, next, .. } = self.open[lane];
         if !self.has_pages(lane, behind) {
             return Ok(true);
         }
-        if self.is_readable(block * self.shape.pages + u32::from(next) + behind)? {
+        if self.is_readable(block * self.shape.pages + u32::from(next) + behind).await? {
             return Ok(self.buffer.iter().all(|&byte| byte == 0xff));
         }
         if behind == 0 {
@@ -303,9 +321,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// How many pages of each block are valid.
-    fn count_valid(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    async fn count_valid(&mut self, scan: &mut Scan) -> Result<(), Error> {
         if scan.is_tail && !scan.recounts {
-            return self.count_tail();
+            return self.count_tail().await;
         }
         if scan.is_full {
             self.cache.clear();
@@ -316,9 +334,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         }
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
             if scan.is_full {
-                self.find_changes_of(page, scan)?;
+                self.find_changes_of(page, scan).await?;
             } else {
-                self.gather_map_page(page)?;
+                self.gather_map_page(page).await?;
             }
             self.each_gathered(page, Self::count);
             self.count(self.directory[page as usize]);

@@ -1,55 +1,6 @@
 //! The chip: all that a driver implements.
 
-use crate::{Error, Misfit, blocks::MOST_PAGES, cache::MOST};
-
-/// Bytes that the layer programs beside each page.
-pub const AREA: usize = 16;
-
-/// The shape of a chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Geometry {
-    /// Erase blocks.
-    pub blocks: u32,
-    /// Pages of a block, at most 511.
-    pub pages: u32,
-    /// Bytes of a page, without the out-of-band area.
-    pub page_size: u32,
-}
-
-impl Geometry {
-    /// Whether the layer can use such a chip.
-    ///
-    /// # Errors
-    /// [`Error::Shape`].
-    pub fn check(&self) -> Result<(), Error> {
-        let wrong = if !(2..=MOST_PAGES).contains(&self.pages) {
-            Misfit::Pages
-        } else if !(64..1 << 24).contains(&self.page_size) {
-            Misfit::PageSize
-        } else if self.blocks == 0 {
-            Misfit::NoBlocks
-        } else if u64::from(self.blocks) * u64::from(self.pages) > u64::from(MOST) {
-            Misfit::TooManyPages
-        } else {
-            return Ok(());
-        };
-        Err(Error::Shape(wrong))
-    }
-}
-
-/// Why the chip did not do what it was asked to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum NandError {
-    /// More bits of the page turned than the error correction can mend, or it was being programmed, or its
-    /// block erased, when the power failed.
-    Unreadable,
-    /// The chip says that the program or the erase failed. The block should not be used any more.
-    Failed,
-    /// The chip did not answer, or the power fails: what was being done may be done, undone, or done in part.
-    Device,
-}
+use super::{AREA, Geometry, NandError, bisync};
 
 /// A flash chip. Pages are numbered through the chip: page `i` of block `b` is `b * pages + i`.
 ///
@@ -59,6 +10,10 @@ pub enum NandError {
 /// What must survive a loss of power: everything that returned before it, in any order only if
 /// [`sync`](Nand::sync) says otherwise. A driver whose operations return before they are done must do an
 /// erase after everything that was asked for before it.
+///
+/// Where operations are futures, one that is dropped may leave the chip at work: the driver's next operation waits for the
+/// chip first, and sets up again what the one that was dropped may have changed.
+#[bisync]
 pub trait Nand {
     /// The shape of the chip; always the same.
     fn geometry(&self) -> Geometry;
@@ -67,54 +22,55 @@ pub trait Nand {
     ///
     /// # Errors
     /// [`NandError::Unreadable`], [`NandError::Device`].
-    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError>;
+    async fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError>;
 
     /// Reads the bytes that were programmed beside a page: all ones if it is blank. They have a checksum
     /// of their own, so they may be given uncorrected.
     ///
     /// # Errors
     /// [`NandError::Unreadable`], [`NandError::Device`].
-    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError>;
+    async fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError>;
 
     /// Programs a page and the bytes beside it. Where these are two operations the page comes first: an area
     /// that can be read says that the page was programmed.
     ///
     /// # Errors
     /// [`NandError::Failed`], [`NandError::Device`].
-    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError>;
+    async fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA])
+    -> Result<(), NandError>;
 
     /// Erases a block.
     ///
     /// # Errors
     /// [`NandError::Failed`], [`NandError::Device`].
-    fn erase(&mut self, block: u32) -> Result<(), NandError>;
+    async fn erase(&mut self, block: u32) -> Result<(), NandError>;
 
     /// Whether a block is marked as bad, by the maker or by [`mark_bad`](Nand::mark_bad).
     ///
     /// # Errors
     /// [`NandError::Device`].
-    fn is_bad(&mut self, block: u32) -> Result<bool, NandError>;
+    async fn is_bad(&mut self, block: u32) -> Result<bool, NandError>;
 
     /// Marks a block as bad for good. What it holds is not needed any more.
     ///
     /// # Errors
     /// [`NandError::Device`]. A chip that refuses the mark says nothing: the block fails again.
-    fn mark_bad(&mut self, block: u32) -> Result<(), NandError>;
+    async fn mark_bad(&mut self, block: u32) -> Result<(), NandError>;
 
     /// Copies a page, with another area. `buffer` is a page long; a chip that copies by itself does not need
     /// it, but it must correct what it copies.
     ///
     /// # Errors
     /// Those of [`read`](Nand::read) and [`program`](Nand::program).
-    fn copy(
+    async fn copy(
         &mut self,
         from: u32,
         to: u32,
         area: &[u8; AREA],
         buffer: &mut [u8],
     ) -> Result<(), NandError> {
-        self.read(from, 0, buffer)?;
-        self.program(to, buffer, area)
+        self.read(from, 0, buffer).await?;
+        self.program(to, buffer, area).await
     }
 
     /// Bits that the last [`read`](Nand::read) corrected: of the sector of which it corrected most, where the chip says that.
@@ -155,7 +111,7 @@ pub trait Nand {
     ///
     /// # Errors
     /// [`NandError::Device`].
-    fn sync(&mut self) -> Result<(), NandError> {
+    async fn sync(&mut self) -> Result<(), NandError> {
         Ok(())
     }
 
@@ -163,41 +119,47 @@ pub trait Nand {
     ///
     /// # Errors
     /// [`NandError::Device`].
-    fn sync_erases(&mut self) -> Result<(), NandError> {
-        self.sync()
+    async fn sync_erases(&mut self) -> Result<(), NandError> {
+        self.sync().await
     }
 }
 
+#[bisync]
 impl<N: Nand + ?Sized> Nand for &mut N {
     fn geometry(&self) -> Geometry {
         (**self).geometry()
     }
-    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
-        (**self).read(page, offset, into)
+    async fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        (**self).read(page, offset, into).await
     }
-    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
-        (**self).read_area(page, into)
+    async fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        (**self).read_area(page, into).await
     }
-    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
-        (**self).program(page, data, area)
+    async fn program(
+        &mut self,
+        page: u32,
+        data: &[u8],
+        area: &[u8; AREA],
+    ) -> Result<(), NandError> {
+        (**self).program(page, data, area).await
     }
-    fn erase(&mut self, block: u32) -> Result<(), NandError> {
-        (**self).erase(block)
+    async fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        (**self).erase(block).await
     }
-    fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
-        (**self).is_bad(block)
+    async fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        (**self).is_bad(block).await
     }
-    fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
-        (**self).mark_bad(block)
+    async fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        (**self).mark_bad(block).await
     }
-    fn copy(
+    async fn copy(
         &mut self,
         from: u32,
         to: u32,
         area: &[u8; AREA],
         buffer: &mut [u8],
     ) -> Result<(), NandError> {
-        (**self).copy(from, to, area, buffer)
+        (**self).copy(from, to, area, buffer).await
     }
     fn corrected(&mut self) -> u32 {
         (**self).corrected()
@@ -214,10 +176,10 @@ impl<N: Nand + ?Sized> Nand for &mut N {
     fn keeps_snapshots(&self) -> bool {
         (**self).keeps_snapshots()
     }
-    fn sync(&mut self) -> Result<(), NandError> {
-        (**self).sync()
+    async fn sync(&mut self) -> Result<(), NandError> {
+        (**self).sync().await
     }
-    fn sync_erases(&mut self) -> Result<(), NandError> {
-        (**self).sync_erases()
+    async fn sync_erases(&mut self) -> Result<(), NandError> {
+        (**self).sync_erases().await
     }
 }

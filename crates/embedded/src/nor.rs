@@ -5,9 +5,7 @@
 //! was written is one that cannot be read. It takes four bytes a page (or what the flash writes at once), and each
 //! read of a part of a page reads all of it.
 
-use embedded_storage::nor_flash::NorFlash;
-
-use crate::{AREA, Geometry, Nand, NandError};
+use super::{AREA, Geometry, Nand, NandError, bisync, storage_traits::nor_flash::NorFlash};
 
 /// A NOR flash as the layer wants its chip.
 ///
@@ -24,6 +22,7 @@ pub struct Nor<F> {
 /// Bytes of a checksum.
 const CHECK: usize = 4;
 
+#[bisync]
 impl<F: NorFlash> Nor<F> {
     /// Blocks and pages of so many bytes: a block a multiple of what the flash erases, a page and the 16 bytes of its
     /// area multiples of what it reads and writes.
@@ -84,7 +83,7 @@ impl<F: NorFlash> Nor<F> {
 
     /// Reads a page in units of 16 bytes, of which the last may be shorter: all of it, or the units that hold the bytes
     /// from `from` on, as many as `into` has room for.
-    fn read_units(
+    async fn read_units(
         &mut self,
         page: u32,
         (from, into): (usize, &mut [u8]),
@@ -96,7 +95,7 @@ impl<F: NorFlash> Nor<F> {
         let mut unit = [0; AREA];
         for start in (first..last).step_by(AREA) {
             let unit = &mut unit[..AREA.min(size - start)];
-            self.flash.read(at + start as u32, unit).map_err(device)?;
+            self.flash.read(at + start as u32, unit).await.map_err(device)?;
             if let Some(sum) = &mut sum {
                 sum.add(unit);
             }
@@ -110,14 +109,19 @@ impl<F: NorFlash> Nor<F> {
     }
 
     /// Whether a page has its checksum; a blank one has none.
-    fn read_checked(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+    async fn read_checked(
+        &mut self,
+        page: u32,
+        offset: u32,
+        into: &mut [u8],
+    ) -> Result<(), NandError> {
         let mut sum = Checksum::default();
-        self.read_units(page, (offset as usize, into), Some(&mut sum))?;
+        self.read_units(page, (offset as usize, into), Some(&mut sum)).await?;
         let (mut area, mut check) = ([0; AREA], [0; AREA]);
         let at = self.area_at(page);
-        self.flash.read(at, &mut area).map_err(device)?;
+        self.flash.read(at, &mut area).await.map_err(device)?;
         let check = check.get_mut(..self.check as usize).ok_or(NandError::Device)?;
-        self.flash.read(at + AREA as u32, check).map_err(device)?;
+        self.flash.read(at + AREA as u32, check).await.map_err(device)?;
         sum.add(&area);
         let is_blank = area.iter().chain(&*check).all(|&byte| byte == 0xff);
         let is_right = check.iter().zip(sum.bytes()).all(|(is, should)| *is == should);
@@ -146,28 +150,34 @@ fn device<E>(_: E) -> NandError {
     NandError::Device
 }
 
+#[bisync]
 impl<F: NorFlash> Nand for Nor<F> {
     fn geometry(&self) -> Geometry {
         let blocks = (self.flash.capacity() / self.block_size as usize) as u32;
         Geometry { blocks, pages: self.pages(), page_size: self.page_size }
     }
 
-    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+    async fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
         if self.check > 0 {
-            return self.read_checked(page, offset, into);
+            return self.read_checked(page, offset, into).await;
         }
         if F::READ_SIZE == 1 {
-            return self.flash.read(self.page_at(page) + offset, into).map_err(device);
+            return self.flash.read(self.page_at(page) + offset, into).await.map_err(device);
         }
-        self.read_units(page, (offset as usize, into), None)
+        self.read_units(page, (offset as usize, into), None).await
     }
 
-    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
-        self.flash.read(self.area_at(page), into).map_err(device)
+    async fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        self.flash.read(self.area_at(page), into).await.map_err(device)
     }
 
-    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
-        self.flash.write(self.page_at(page), data).map_err(device)?;
+    async fn program(
+        &mut self,
+        page: u32,
+        data: &[u8],
+        area: &[u8; AREA],
+    ) -> Result<(), NandError> {
+        self.flash.write(self.page_at(page), data).await.map_err(device)?;
         let at = self.area_at(page);
         if self.check > 0 {
             let mut sum = Checksum::default();
@@ -178,21 +188,21 @@ impl<F: NorFlash> Nand for Nor<F> {
                 *to = byte;
             }
             let check = check.get(..self.check as usize).ok_or(NandError::Device)?;
-            self.flash.write(at + AREA as u32, check).map_err(device)?;
+            self.flash.write(at + AREA as u32, check).await.map_err(device)?;
         }
-        self.flash.write(at, area).map_err(device)
+        self.flash.write(at, area).await.map_err(device)
     }
 
-    fn erase(&mut self, block: u32) -> Result<(), NandError> {
+    async fn erase(&mut self, block: u32) -> Result<(), NandError> {
         let from = block * self.block_size;
-        self.flash.erase(from, from + self.block_size).map_err(device)
+        self.flash.erase(from, from + self.block_size).await.map_err(device)
     }
 
-    fn is_bad(&mut self, _: u32) -> Result<bool, NandError> {
+    async fn is_bad(&mut self, _: u32) -> Result<bool, NandError> {
         Ok(false)
     }
 
-    fn mark_bad(&mut self, _: u32) -> Result<(), NandError> {
+    async fn mark_bad(&mut self, _: u32) -> Result<(), NandError> {
         Ok(())
     }
 }

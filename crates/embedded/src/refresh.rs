@@ -9,8 +9,8 @@
 
 use core::mem::replace;
 
-use crate::{
-    Error, Ftl, Nand, NandError, Slots,
+use super::{
+    Error, Ftl, Nand, NandError, Slots, bisync,
     blocks::State,
     clean::Moved,
     log::NOWHERE,
@@ -50,6 +50,7 @@ impl Reads<'_> {
     }
 }
 
+#[bisync]
 impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Counts reads of each block from now on, in as much memory as one count a block takes, and cleans a block after `most` of
     /// them, of pages whole or in part, whatever for: some ten thousand on a chip of two bits a cell, a hundred thousand on one
@@ -81,7 +82,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     }
 
     /// Moves the page that was kept in mind, if anything leads to it still, and begins to clean a block that was read often.
-    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
+    pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
         if self.reads.disturbed != NOWHERE && !self.is_cleaning() {
             let block = replace(&mut self.reads.disturbed, NOWHERE);
             if self.blocks[block as usize].state() == State::Closed {
@@ -92,7 +93,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         if page == NOWHERE {
             return Ok(());
         }
-        match self.move_page(page) {
+        match self.move_page(page).await {
             // It was read a moment ago; where it cannot be now, reading it says so.
             Err(Error::Unreadable(_)) => Ok(()),
             done => {
@@ -110,7 +111,14 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     ///
     /// # Errors
     /// [`Error::WornOut`], [`Error::MapUnreadable`], [`Error::Device`].
-    pub fn scrub(&mut self, pages: u32) -> Result<u32, Error> {
+    pub async fn scrub(&mut self, pages: u32) -> Result<u32, Error> {
+        self.enter();
+        let done = self.scrub_entered(pages).await;
+        self.exit();
+        done
+    }
+
+    async fn scrub_entered(&mut self, pages: u32) -> Result<u32, Error> {
         let end = self.shape.blocks * self.shape.pages;
         let mut left = pages;
         while left > 0 && self.scrubbed < end {
@@ -119,7 +127,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                 self.scrubbed = (page / self.pages() + 1) * self.shape.pages;
                 continue;
             }
-            match self.nand.read(page, 0, &mut self.buffer) {
+            match self.nand.read(page, 0, &mut self.buffer).await {
                 Ok(()) => self.note_corrected(page),
                 Err(NandError::Device) => return Err(Error::Device),
                 // It is too late: reading it is an error, if anything leads to it.
@@ -127,7 +135,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             }
             self.scrubbed = page + 1;
             if self.is_worn_by_reads() {
-                self.make_room()?;
+                self.make_room().await?;
             }
             left -= 1;
         }

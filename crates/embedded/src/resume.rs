@@ -47,8 +47,8 @@
 //! empties a block. So cuts keep no more than log2(pages) + 1 blocks from the pool, whatever their number, and no write is
 //! refused for want of blocks.
 
-use crate::{
-    Area, Block, Content, Error, Found, Ftl, Nand,
+use super::{
+    Area, Block, Content, Error, Found, Ftl, Nand, bisync,
     blocks::State,
     cache::{LOST, NONE},
     clean::Moved,
@@ -56,22 +56,23 @@ use crate::{
     policy::{Placement, Victim},
 };
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Does before a change what a loss of power, or a chip that did not answer, left to be done.
-    pub(crate) fn settle_cut(&mut self) -> Result<(), Error> {
+    pub(crate) async fn settle_cut(&mut self) -> Result<(), Error> {
         if !self.is_mounted && self.logical_pages > 0 {
-            self.remount()?;
+            self.mount_again().await?;
         }
         while !self.is_settled {
             // What fails meanwhile is to be done again.
             self.is_settled = true;
-            if let Err(e) = self.try_to_settle() {
+            if let Err(e) = self.try_to_settle().await {
                 self.is_settled = false;
                 // The last page could be read at the mount, and now it cannot: what was before it counts.
                 if !matches!(e, Error::Unreadable(_)) || self.is_sure {
                     return Err(e);
                 }
-                self.remount()?;
+                self.mount_again().await?;
             }
         }
         Ok(())
@@ -87,18 +88,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         self.fresh > 0 && self.free <= self.watermarks().0
     }
 
-    fn try_to_settle(&mut self) -> Result<(), Error> {
+    async fn try_to_settle(&mut self) -> Result<(), Error> {
         if self.nand.is_cached() {
             // Before a sync says of what a loss of power cut off that it was done.
-            self.settle_map()?;
+            self.settle_map().await?;
         }
         if self.newest != NOWHERE {
-            let moved = self.move_page(self.newest);
+            let moved = self.move_page(self.newest).await;
             match moved {
                 // What was done and cannot be read stays an error: nothing else on the chip says so.
                 Ok(Moved::Unknown) | Err(Error::Unreadable(_)) if self.is_sure => {
                     if let Some(lpn) = self.cache.find_at(self.newest) {
-                        self.write_map_page(lpn / self.entries())?;
+                        self.write_map_page(lpn / self.entries()).await?;
                     }
                 }
                 Ok(Moved::Unknown) => return Err(Error::Unreadable(0)),
@@ -109,13 +110,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         for lane in 0..LANES {
             // The block is left if the program fails.
             while self.is_cut(lane) {
-                match self.mark(lane) {
+                match self.mark(lane).await {
                     Err(Error::WornOut) => {}
                     done => done?,
                 }
             }
         }
-        self.settle_map()?;
+        self.settle_map().await?;
         // Blocks at whose ends something never counts. What costs least comes first, as the power may not last; a block that says
         // of another one what never counts there stays until that is erased.
         loop {
@@ -123,7 +124,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let cut = self.blocks.iter().zip(0..).filter(|(home, _)| to_clean(home));
             let least = cut.map(|(home, block)| (home.valid(), block)).min();
             // None is erased before the one that was cut off first.
-            let (_, first) = self.first_cut(NOWHERE)?;
+            let (_, first) = self.first_cut(NOWHERE).await?;
             let block = match least {
                 Some((valid, block)) if valid < self.blocks[first as usize].valid() => block,
                 _ => first,
@@ -131,32 +132,32 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if block == NOWHERE {
                 break;
             }
-            self.clean_whole(block)?;
+            self.clean_whole(block).await?;
         }
         for block in 0..self.shape.blocks {
             let home = self.blocks[block as usize];
             if home.state() == State::Kept && !home.stays() {
-                self.clean_whole(block)?;
+                self.clean_whole(block).await?;
             }
         }
         Ok(())
     }
 
-    fn settle_map(&mut self) -> Result<(), Error> {
+    async fn settle_map(&mut self) -> Result<(), Error> {
         if core::mem::take(&mut self.is_map_hurt) {
-            self.write_hurt_map_pages().inspect_err(|_| self.is_map_hurt = true)?;
+            self.write_hurt_map_pages().await.inspect_err(|_| self.is_map_hurt = true)?;
         }
         Ok(())
     }
 
     /// Writes pages of the map that are lost, or that only areas told: what told it may be erased from then on.
-    fn write_hurt_map_pages(&mut self) -> Result<(), Error> {
+    async fn write_hurt_map_pages(&mut self) -> Result<(), Error> {
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
             let at = self.directory[page as usize];
             let first = page * self.map_entries;
             let is_told = self.cache.range(first, first + self.map_entries).next().is_some();
             if at == LOST || at == NONE && is_told {
-                self.write_map_page(page)?;
+                self.write_map_page(page).await?;
             }
         }
         for block in 0..if self.nand.is_cached() { self.shape.blocks } else { 0 } {
@@ -166,11 +167,11 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             for at in block * self.shape.pages..(block + 1) * self.shape.pages {
                 // A newer copy than the one that counts was cut off.
                 if let Found::Page(Area { content: Content::Map, number, sequence, .. }) =
-                    self.area(at)?
+                    self.area(at).await?
                     && let Some(&known @ ..LOST) = self.directory.get(number as usize)
-                    && self.sequence_of(known)? < sequence
+                    && self.sequence_of(known).await? < sequence
                 {
-                    self.write_map_page(number)?;
+                    self.write_map_page(number).await?;
                 }
             }
         }

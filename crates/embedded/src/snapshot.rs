@@ -12,10 +12,10 @@
 //! A block begins with a page that holds nothing but a number. The block with the greatest is the newest, and none but it
 //! counts. It is never the one that is erased: what an erase that was cut off leaves of an older snapshot is older than it.
 
-use crate::{
-    AREA, Area, Content, Error, Found, Ftl, Geometry, Nand, NandError,
+use super::{
+    AREA, Area, Content, Error, Found, Ftl, Geometry, Nand, NandError, bisync,
     blocks::State,
-    ftl::device,
+    error::device,
     log::{LANES, NOWHERE},
     policy::{Placement, Victim},
     tables::{Pass, pages_of_tables},
@@ -123,6 +123,7 @@ pub(crate) const fn fits(shape: &Geometry, logical_pages: u32) -> bool {
         && 1 + pages_of_tables(shape, logical_pages) + BEHIND <= shape.pages
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Whether this driver of this chip keeps snapshots: one whose operations return before they are done would have to wait for
     /// each of them.
@@ -131,14 +132,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Finds the newest snapshot, by the first page of each block that may hold any, and by the last page of the newest block.
-    pub(crate) fn find_snapshots(&mut self) -> Result<(), Error> {
+    pub(crate) async fn find_snapshots(&mut self) -> Result<(), Error> {
         self.snapshots = Snapshots::NONE;
         if self.shape.blocks < LEAST_BLOCKS {
             return Ok(());
         }
         let mut found = Snapshots::NONE;
         for block in 0..kept_blocks(&self.shape) {
-            match self.first_of_snapshot_block(block)? {
+            match self.first_of_snapshot_block(block).await? {
                 Some(Found::Page(Area { content: Content::Snapshot, sequence, .. }))
                     if sequence > found.number =>
                 {
@@ -154,15 +155,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             return Ok(());
         }
         found.blocks = kept_blocks(&self.shape);
-        let mut page = self.last_of_snapshot_block(found.block)?;
+        let mut page = self.last_of_snapshot_block(found.block).await?;
         found.next = page % self.pages() + BEHIND;
-        let mut last = self.area(page)?;
+        let mut last = self.area(page).await?;
         if let Found::Page(Area { number: GOES_ON, .. }) = last
-            && let Some((_, before)) = self.snapshot_block_beside(found.number, false)?
+            && let Some((_, before)) = self.snapshot_block_beside(found.number, false).await?
         {
             // The block was opened for an element that was not begun.
-            page = self.last_of_snapshot_block(before)?;
-            last = self.area(page)?;
+            page = self.last_of_snapshot_block(before).await?;
+            last = self.area(page).await?;
         }
         match last {
             Found::Page(area) => {
@@ -183,14 +184,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The last page of a block that is not blank. Behind a loss of power one page is left out, and never two.
-    fn last_of_snapshot_block(&mut self, block: u32) -> Result<u32, Error> {
+    async fn last_of_snapshot_block(&mut self, block: u32) -> Result<u32, Error> {
         let first = block * self.shape.pages;
         let (mut page, mut end) = (0, self.shape.pages);
         while end - page > 1 {
             let middle = page.midpoint(end);
-            if self.area(first + middle)? != Found::Blank {
+            if self.area(first + middle).await? != Found::Blank {
                 page = middle;
-            } else if middle + 1 < end && self.area(first + middle + 1)? != Found::Blank {
+            } else if middle + 1 < end && self.area(first + middle + 1).await? != Found::Blank {
                 page = middle + 1;
             } else {
                 end = middle;
@@ -200,7 +201,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The block that was opened next after that number, or last before it, and the number of its first page.
-    pub(crate) fn snapshot_block_beside(
+    pub(crate) async fn snapshot_block_beside(
         &mut self,
         number: u64,
         is_after: bool,
@@ -208,7 +209,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let mut beside: Option<(u64, u32)> = None;
         for block in 0..kept_blocks(&self.shape) {
             let Some(Found::Page(Area { content: Content::Snapshot, sequence, .. })) =
-                self.first_of_snapshot_block(block)?
+                self.first_of_snapshot_block(block).await?
             else {
                 continue;
             };
@@ -223,19 +224,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// What stands beside the first page of one of these blocks; nothing if it is bad.
-    pub(crate) fn first_of_snapshot_block(&mut self, block: u32) -> Result<Option<Found>, Error> {
-        if self.nand.is_bad(block).map_err(device)? {
+    pub(crate) async fn first_of_snapshot_block(
+        &mut self,
+        block: u32,
+    ) -> Result<Option<Found>, Error> {
+        if self.nand.is_bad(block).await.map_err(device)? {
             self.blocks[block as usize].retire();
         }
         let is_good = !self.blocks[block as usize].is_retired();
-        Ok(if is_good { Some(self.area(block * self.shape.pages)?) } else { None })
+        Ok(if is_good { Some(self.area(block * self.shape.pages).await?) } else { None })
     }
 
     /// What blocks are kept for snapshots is not written, nor cleaned. Where this driver takes none, one that another left is found
     /// by now: it is out of date before anything changes.
-    pub(crate) fn reserve_snapshot_blocks(&mut self) -> Result<(), Error> {
+    pub(crate) async fn reserve_snapshot_blocks(&mut self) -> Result<(), Error> {
         if self.snapshots.blocks > 0 && !self.takes_snapshots() {
-            self.find_snapshots()?;
+            self.find_snapshots().await?;
             self.snapshots.blocks = kept_blocks(&self.shape);
             self.snapshots.next = self.shape.pages;
         }
@@ -262,13 +266,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Saves all of the tables, where blocks are kept for them: the next mount reads little more than these.
-    pub(crate) fn save_all(&mut self) -> Result<(), Error> {
+    pub(crate) async fn save_all(&mut self) -> Result<(), Error> {
         let mut is_next = self.snapshots.is_kept_up;
         // No element from before goes once around from where it began; the window holds until these do.
         (self.snapshots.roll, self.snapshots.marks) = (0, [NOWHERE; MARKS]);
         loop {
             let number = self.snapshots.number;
-            self.save_element(is_next)?;
+            self.save_element(is_next).await?;
             let is_done = self.snapshots.roll == 0;
             if is_done || !self.snapshots.is_saved || self.snapshots.number == number {
                 return Ok(());
@@ -278,7 +282,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Writes an element: the next one, or one with which the tables begin anew.
-    pub(crate) fn save_element(&mut self, is_next: bool) -> Result<(), Error> {
+    pub(crate) async fn save_element(&mut self, is_next: bool) -> Result<(), Error> {
         self.snapshots.since = self.counters.programs();
         if !self.can_save() {
             return Ok(());
@@ -294,42 +298,42 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let has_room = block != NOWHERE && next + count + BEHIND <= self.shape.pages;
         if 1 + count + BEHIND > self.shape.pages
             || (!has_room || torn > 0)
-                && !self.open_snapshot_block(if is_next { GOES_ON } else { 0 })?
+                && !self.open_snapshot_block(if is_next { GOES_ON } else { 0 }).await?
         {
             return Ok(());
         }
         self.announce();
         let begin = self.snapshots.block * self.shape.pages + self.snapshots.next;
-        let end = self.end_of_part(count)?;
+        let end = self.end_of_part(count).await?;
         self.pass_marks(begin, end);
         self.snapshots.number += 1;
-        match self.pass(&mut Pass::to_save(count)) {
+        match self.pass(&mut Pass::to_save(count)).await {
             Err(Error::WornOut) => {
-                self.retire_snapshot_block(self.snapshots.block)?;
-                return self.supersede_snapshot();
+                self.retire_snapshot_block(self.snapshots.block).await?;
+                return self.supersede_snapshot().await;
             }
             done => done?,
         }
-        self.nand.sync().map_err(device)?;
+        self.nand.sync().await.map_err(device)?;
         self.snapshots.is_saved = true;
         self.begin_tail();
-        self.erase_torn()
+        self.erase_torn().await
     }
 
     /// Erases blocks whose first page cannot be read, as soon as another one is newer than all that they may hold.
-    fn erase_torn(&mut self) -> Result<(), Error> {
+    async fn erase_torn(&mut self) -> Result<(), Error> {
         let torn = core::mem::take(&mut self.snapshots.torn);
         for block in (0..kept_blocks(&self.shape)).filter(|block| torn >> block & 1 == 1) {
             // It may be the one that was opened, or have failed then.
             if block != self.snapshots.block && self.is_snapshot_block(block) {
-                self.erase_snapshot_block(block)?;
+                self.erase_snapshot_block(block).await?;
             }
         }
         Ok(())
     }
 
     /// Before anything is programmed or erased that snapshots do not foresee: no mount takes them any more.
-    pub(crate) fn outdate_snapshot(&mut self) -> Result<(), Error> {
+    pub(crate) async fn outdate_snapshot(&mut self) -> Result<(), Error> {
         (self.snapshots.is_saved, self.snapshots.is_kept_up) = (false, false);
         if !self.snapshots.is_believed {
             return Ok(());
@@ -338,33 +342,33 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let Snapshots { block, next, torn, .. } = self.snapshots;
         // A block whose first page cannot be read now may be the newest to another mount.
         if torn == 0 && next < self.shape.pages && !self.blocks[block as usize].is_retired() {
-            match self.program_snapshot_page(0) {
+            match self.program_snapshot_page(0).await {
                 Ok(()) => {
                     self.snapshots.is_believed = false;
-                    return self.nand.sync().map_err(device);
+                    return self.nand.sync().await.map_err(device);
                 }
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => self.retire_snapshot_block(block)?,
+                Err(_) => self.retire_snapshot_block(block).await?,
             }
         }
-        self.supersede_snapshot()
+        self.supersede_snapshot().await
     }
 
     /// Where nothing can be said behind the newest snapshot, another block is newer; or, if there is none, none of them is left
     /// that a mount would take.
-    fn supersede_snapshot(&mut self) -> Result<(), Error> {
-        if self.open_snapshot_block(0)? {
-            return self.erase_torn();
+    async fn supersede_snapshot(&mut self) -> Result<(), Error> {
+        if self.open_snapshot_block(0).await? {
+            return self.erase_torn().await;
         }
         for block in 0..kept_blocks(&self.shape) {
             let mut tries = 0;
-            while self.is_taken(block)? {
+            while self.is_taken(block).await? {
                 // A chip that takes neither the erase nor the mark may take it the next time.
                 if tries == MOST_TRIES {
                     return Err(Error::WornOut);
                 }
                 tries += 1;
-                self.erase_snapshot_block(block)?;
+                self.erase_snapshot_block(block).await?;
             }
         }
         (self.snapshots.block, self.snapshots.is_believed) = (NOWHERE, false);
@@ -372,12 +376,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether a mount takes what is in a block, if it is the newest.
-    fn is_taken(&mut self, block: u32) -> Result<bool, Error> {
-        if self.nand.is_bad(block).map_err(device)? {
+    async fn is_taken(&mut self, block: u32) -> Result<bool, Error> {
+        if self.nand.is_bad(block).await.map_err(device)? {
             return Ok(false);
         }
         for page in (1..self.shape.pages).rev() {
-            match self.area(block * self.shape.pages + page)? {
+            match self.area(block * self.shape.pages + page).await? {
                 Found::Blank => {}
                 Found::Page(area) => return Ok(is_end(&area, page)),
                 Found::Torn => return Ok(true),
@@ -387,14 +391,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Makes another block the newest, the oldest one whose first page can be read; false if there is none.
-    pub(crate) fn open_snapshot_block(&mut self, number: u32) -> Result<bool, Error> {
+    pub(crate) async fn open_snapshot_block(&mut self, number: u32) -> Result<bool, Error> {
         loop {
             let mut oldest = (u64::MAX, NOWHERE);
             for block in 0..kept_blocks(&self.shape) {
                 if block == self.snapshots.block {
                     continue;
                 }
-                let number = match self.first_of_snapshot_block(block)? {
+                let number = match self.first_of_snapshot_block(block).await? {
                     Some(Found::Page(area)) => area.sequence,
                     Some(Found::Blank) => 0,
                     Some(Found::Torn) => u64::MAX - 1,
@@ -412,55 +416,55 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     *mark = NOWHERE;
                 }
             }
-            if !self.erase_snapshot_block(block)? {
+            if !self.erase_snapshot_block(block).await? {
                 continue;
             }
             // Beyond all that a block may hold whose first page cannot be read, and that was opened behind this one.
             self.snapshots.number += 3 * u64::from(self.shape.pages);
-            match self.program_beside(block, 0, number) {
+            match self.program_beside(block, 0, number).await {
                 Ok(()) => {
                     (self.snapshots.block, self.snapshots.next) = (block, 1);
                     // Where elements go on there, a mount takes those before.
                     self.snapshots.is_believed &= number == GOES_ON;
-                    return self.nand.sync().map_err(device).map(|()| true);
+                    return self.nand.sync().await.map_err(device).map(|()| true);
                 }
                 Err(NandError::Device) => return Err(Error::Device),
-                Err(_) => self.retire_snapshot_block(block)?,
+                Err(_) => self.retire_snapshot_block(block).await?,
             }
         }
     }
 
     /// Erases one of these blocks; false if it failed, and is bad from then on.
-    fn erase_snapshot_block(&mut self, block: u32) -> Result<bool, Error> {
-        match self.nand.erase(block) {
+    async fn erase_snapshot_block(&mut self, block: u32) -> Result<bool, Error> {
+        match self.nand.erase(block).await {
             Ok(()) => {
                 if let Some(home) = self.blocks.get_mut(block as usize) {
                     home.erases = home.erases.saturating_add(1);
                 }
                 self.counters.erases += 1;
-                self.nand.sync().map_err(device)?;
+                self.nand.sync().await.map_err(device)?;
                 Ok(true)
             }
             Err(NandError::Device) => Err(Error::Device),
-            Err(_) => self.retire_snapshot_block(block).map(|()| false),
+            Err(_) => self.retire_snapshot_block(block).await.map(|()| false),
         }
     }
 
-    fn retire_snapshot_block(&mut self, block: u32) -> Result<(), Error> {
+    async fn retire_snapshot_block(&mut self, block: u32) -> Result<(), Error> {
         self.counters.failed_blocks += 1;
         if let Some(home) = self.blocks.get_mut(block as usize) {
             home.retire();
         }
-        self.nand.mark_bad(block).map_err(device)
+        self.nand.mark_bad(block).await.map_err(device)
     }
 
     /// Programs the next page of the newest block with what the buffer holds.
-    pub(crate) fn program_snapshot_page(&mut self, number: u32) -> Result<(), NandError> {
+    pub(crate) async fn program_snapshot_page(&mut self, number: u32) -> Result<(), NandError> {
         let Snapshots { block, next, .. } = self.snapshots;
         // Whatever comes of it, the page is used up, and what is there may be the end of a snapshot.
         self.snapshots.next += 1;
         self.snapshots.is_believed = true;
-        let done = self.program_beside(block, next, number);
+        let done = self.program_beside(block, next, number).await;
         if done == Err(NandError::Device) {
             // It may be blank, and so may be the one before: no two blank pages are ever left out.
             self.snapshots.next = self.shape.pages;
@@ -469,7 +473,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Programs a page of these blocks with what the buffer holds, and a number: which page of how many it is; 0 for none.
-    fn program_beside(&mut self, block: u32, page: u32, number: u32) -> Result<(), NandError> {
+    async fn program_beside(
+        &mut self,
+        block: u32,
+        page: u32,
+        number: u32,
+    ) -> Result<(), NandError> {
         let mut area = [0; AREA];
         Area {
             content: Content::Snapshot,
@@ -483,6 +492,6 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         .encode_into(&mut area);
         self.counters.map_writes += 1;
-        self.nand.program(block * self.shape.pages + page, &self.buffer, &area)
+        self.nand.program(block * self.shape.pages + page, &self.buffer, &area).await
     }
 }

@@ -1,10 +1,9 @@
 //! A store behind the traits of `embedded-storage`.
 
-use embedded_storage::{ReadStorage, Storage};
-
-use crate::{
-    Error, Ftl, Nand,
+use super::{
+    Error, Ftl, Nand, bisync,
     policy::{Placement, Victim},
+    storage_traits::{ReadStorage, Storage},
 };
 
 /// A store that is read and written at any byte.
@@ -25,17 +24,23 @@ impl<'a, N: Nand, V: Victim, P: Placement> Bytes<'a, N, V, P> {
         Ok(Self { ftl, page })
     }
 
+    /// The store, and the end of it as bytes.
+    pub fn into_ftl(self) -> Ftl<'a, N, V, P> {
+        self.ftl
+    }
+
     /// The store: to trim, to flush.
     pub const fn ftl(&mut self) -> &mut Ftl<'a, N, V, P> {
         &mut self.ftl
     }
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> ReadStorage for Bytes<'_, N, V, P> {
     type Error = Error;
 
-    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
-        self.ftl.read_at(offset.into(), bytes, self.page)
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
+        self.ftl.read_at(offset.into(), bytes, self.page).await
     }
 
     fn capacity(&self) -> usize {
@@ -43,8 +48,9 @@ impl<N: Nand, V: Victim, P: Placement> ReadStorage for Bytes<'_, N, V, P> {
     }
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Storage for Bytes<'_, N, V, P> {
-    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
-        self.ftl.write_at(offset.into(), bytes, self.page)
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
+        self.ftl.write_at(offset.into(), bytes, self.page).await
     }
 }

@@ -1,8 +1,9 @@
 //! A look at the pages of a block: which of them count.
 
-use crate::{
+use super::{
     Area, Before, Error, Found, Ftl, Nand, NandError,
     area::is_mark,
+    bisync,
     blocks::State,
     log::{LANES, LEFT_OUT, MOST_VOID_OF_MARK, NOWHERE, Open},
     policy::{Placement, Victim},
@@ -128,8 +129,25 @@ pub(crate) enum Entry {
     Torn,
 }
 
-/// What was found in a block.
-pub(crate) struct Surveyed {
+/// A look at the pages of a block, the last one first; and when it is over, what was found.
+pub(crate) struct Survey {
+    block: u32,
+    /// The page from which on the snapshots do not know the pages, and the one that was looked at last.
+    start: u32,
+    page: u32,
+    /// That page on the chip, and what it is.
+    pub(crate) at: u32,
+    pub(crate) entry: Entry,
+    /// Behind the last page that was programmed, and behind the last one that counts.
+    end: u32,
+    good: u32,
+    /// Pages that come next and never count, and programs that nobody can see.
+    void: u8,
+    hidden: u64,
+    /// The number of the page that was looked at last.
+    later: u64,
+    is_begun: bool,
+    is_over: bool,
     /// The number of the last program that counts.
     pub(crate) last: u64,
     /// Pages behind that one may never count.
@@ -138,113 +156,157 @@ pub(crate) struct Surveyed {
     pub(crate) is_torn: bool,
 }
 
-/// What is done with a page. All of them share the code that looks at a block.
-type Seen<'s, F> = &'s mut dyn FnMut(&mut F, &mut Scan, u32, &Entry) -> Result<(), Error>;
-
-impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
-    /// Looks at the pages of a block, the last one first, and tells what they are. What it is worth to be opened again is
-    /// kept.
-    pub(crate) fn survey(
-        &mut self,
-        block: u32,
-        scan: &mut Scan,
-        seen: Seen<'_, Self>,
-    ) -> Result<Surveyed, Error> {
-        let (first, pages) = (block * self.shape.pages, self.shape.pages);
-        if self.knows_end(block, scan) && self.area(first)? == Found::Blank {
-            // An erase of it was cut off.
-            self.blocks[block as usize].set_state(State::Stale);
-            self.free += 1;
-            return Ok(Surveyed { last: 0, is_cut: false, is_torn: false });
+impl Survey {
+    /// Of a block; [`surveyed`](Ftl::surveyed) looks at its pages.
+    #[inline(never)]
+    pub(crate) const fn of(block: u32) -> Self {
+        Self {
+            block,
+            start: 0,
+            page: 0,
+            at: 0,
+            entry: Entry::Torn,
+            end: 0,
+            good: 0,
+            void: 0,
+            hidden: 0,
+            later: u64::MAX,
+            is_begun: false,
+            is_over: false,
+            last: 0,
+            is_cut: false,
+            is_torn: false,
         }
-        // The snapshots know the pages before.
-        let (start, behind) = if scan.is_tail {
-            let start = self.tail_from(block).unwrap_or(pages);
-            (start, self.end_of_tail(block, start)?)
-        } else {
-            (0, pages)
-        };
-        // Behind the last page that was programmed; behind the last one that counts; the number of that.
-        let (mut end, mut good, mut last) = (start, start, if start > 0 { scan.floor } else { 0 });
-        let (mut void, mut is_torn, mut later, mut hidden) = (0_u8, false, u64::MAX, 0);
-        for page in (start..behind).rev() {
-            let at = first + page;
-            let mut found = self.area(at)?;
+    }
+
+    /// Of nothing.
+    pub(crate) const fn over() -> Self {
+        Self { is_begun: true, is_over: true, ..Self::of(0) }
+    }
+}
+
+#[bisync]
+impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
+    /// Looks at the next page of the block that was programmed; false when all are told. What the block is worth to
+    /// be opened again is kept then.
+    pub(crate) async fn surveyed(
+        &mut self,
+        survey: &mut Survey,
+        scan: &mut Scan,
+    ) -> Result<bool, Error> {
+        if !survey.is_begun {
+            self.begin_survey(survey, scan).await?;
+        }
+        let Survey { block, start, .. } = *survey;
+        while survey.page > start && !survey.is_over {
+            survey.page -= 1;
+            let at = block * self.shape.pages + survey.page;
+            survey.at = at;
+            let mut found = self.area(at).await?;
             if found == Found::Torn {
                 // A bit of the area turned, if the page can be read, and what the area says but for that is of this block.
-                if let Some(area) = self.known_area(at)?
-                    && area.sequence < later
+                if let Some(area) = self.known_area(at).await?
+                    && area.sequence < survey.later
                     && (area.after.is_some()
                         || area.erases == u32::from(self.blocks[block as usize].erases))
-                    && self.is_programmed(at, area.ones)?
+                    && self.is_programmed(at, area.ones).await?
                 {
                     found = Found::Page(area);
                 }
             }
-            if found == Found::Blank && end == start {
+            if found == Found::Blank && survey.end == start {
                 continue;
             }
-            end = end.max(page + 1);
-            let is_void = void > 0;
-            void = void.saturating_sub(1);
+            survey.end = survey.end.max(survey.page + 1);
+            let is_void = survey.void > 0;
+            survey.void = survey.void.saturating_sub(1);
             let area = match found {
                 Found::Page(area) => area,
-                Found::Torn if good > start && !is_void => {
-                    is_torn = true;
-                    seen(self, scan, at, &Entry::Torn)?;
-                    continue;
+                Found::Torn if survey.good > start && !is_void => {
+                    survey.is_torn = true;
+                    survey.entry = Entry::Torn;
+                    return Ok(true);
                 }
-                Found::Torn if good == start => {
-                    hidden += 1;
+                Found::Torn if survey.good == start => {
+                    survey.hidden += 1;
                     continue;
                 }
                 _ => continue,
             };
-            later = area.sequence;
+            survey.later = area.sequence;
             scan.seen = scan.seen.max(area.sequence);
             if is_void
                 || is_left_out(&scan.never.firsts, area.sequence)
                 || area.sequence <= scan.floor
             {
-                seen(self, scan, at, &Entry::Never(area))?;
-                continue;
+                survey.entry = Entry::Never(area);
+                return Ok(true);
             }
             let is_mark = is_mark(area.content, area.number);
             let Never { from, until, .. } = scan.never;
             let is_own = until != 0 && area.sequence > until;
             let counts = from == 0 || area.sequence < from || is_own;
             if counts || is_mark {
-                void = area.void;
+                survey.void = area.void;
                 if let Some(Before::First(left_out)) = area.before {
                     keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
                 }
             }
             if !counts {
-                seen(self, scan, at, &Entry::Never(area))?;
-                continue;
+                survey.entry = Entry::Never(area);
+                return Ok(true);
             }
-            if good == start {
-                (good, last) = (page + 1, area.sequence);
-                keep(&mut scan.lasts, last);
+            if survey.good == start {
+                (survey.good, survey.last) = (survey.page + 1, area.sequence);
+                keep(&mut scan.lasts, area.sequence);
             }
             if area.sequence > scan.newest || self.newest == NOWHERE {
                 (scan.newest, self.newest) = (area.sequence, at);
                 (scan.before, scan.void, scan.is_mark) = (area.before, area.void, is_mark);
             }
             if !is_mark {
-                seen(self, scan, at, &Entry::Counts(area))?;
+                survey.entry = Entry::Counts(area);
+                return Ok(true);
             }
         }
+        if !survey.is_over {
+            survey.is_over = true;
+            self.end_survey(survey, scan);
+        }
+        Ok(false)
+    }
+
+    async fn begin_survey(&mut self, survey: &mut Survey, scan: &Scan) -> Result<(), Error> {
+        let (block, pages) = (survey.block, self.shape.pages);
+        survey.page = pages;
+        if self.knows_end(block, scan) && self.area(block * pages).await? == Found::Blank {
+            // An erase of it was cut off.
+            self.blocks[block as usize].set_state(State::Stale);
+            self.free += 1;
+            survey.is_over = true;
+        } else if scan.is_tail {
+            // The snapshots know the pages before.
+            let start = self.tail_from(block).unwrap_or(pages);
+            (survey.start, survey.end, survey.good) = (start, start, start);
+            survey.page = self.end_of_tail(block, start).await?;
+            survey.last = if start > 0 { scan.floor } else { 0 };
+        }
+        survey.is_begun = true;
+        Ok(())
+    }
+
+    fn end_survey(&mut self, survey: &mut Survey, scan: &mut Scan) {
+        let Survey { block, end, good, last, .. } = *survey;
         let cut = (end - good) as u16;
-        scan.is_damaged |= cut > 0 || is_torn;
+        scan.is_damaged |= cut > 0 || survey.is_torn;
         if self.blocks[block as usize].state() == State::Failing {
-            return Ok(Surveyed { last, is_cut: false, is_torn });
+            return;
         }
         if cut > 0 {
-            scan.is_cut = true;
+            (survey.is_cut, scan.is_cut) = (true, true);
             let home = &mut self.blocks[block as usize];
             if home.state() != State::Kept {
-                scan.torn += hidden;
+                scan.torn += survey.hidden;
             }
             home.keep(good);
         }
@@ -253,17 +315,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             scan.tails[lane] = last;
             self.open[lane] = Open::at(block, end as u16, cut);
         }
-        Ok(Surveyed { last, is_cut: cut > 0, is_torn })
     }
 
     /// Whether a page can be read and holds something, or ones that were programmed. The layer's buffer is left alone: it may hold
     /// the page of the map for which this look at the chip is.
-    fn is_programmed(&mut self, page: u32, ones: bool) -> Result<bool, Error> {
+    async fn is_programmed(&mut self, page: u32, ones: bool) -> Result<bool, Error> {
         let mut piece = [0; 16];
         for offset in (0..self.shape.page_size).step_by(piece.len()) {
             let length = piece.len().min((self.shape.page_size - offset) as usize);
             let Some(piece) = piece.get_mut(..length) else { continue };
-            match self.nand.read(page, offset, piece) {
+            match self.nand.read(page, offset, piece).await {
                 Ok(()) if ones || piece.iter().any(|&byte| byte != 0xff) => return Ok(true),
                 Ok(()) => {}
                 Err(NandError::Device) => return Err(Error::Device),
@@ -288,7 +349,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether programs with greater numbers than that one may be in a block.
-    pub(crate) fn ends_behind(
+    pub(crate) async fn ends_behind(
         &mut self,
         block: u32,
         number: u64,
@@ -306,17 +367,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 ahead => return Ok(ahead < 1 << 15),
             }
         }
-        Ok(self.last_sequence(block)? > number)
+        Ok(self.last_sequence(block).await? > number)
     }
 
     /// The number of the last program of a block; all of it if that cannot be said at once.
-    pub(crate) fn last_sequence(&mut self, block: u32) -> Result<u64, Error> {
+    pub(crate) async fn last_sequence(&mut self, block: u32) -> Result<u64, Error> {
         let last = (block + 1) * self.shape.pages - 1;
-        let mut found = self.area(last)?;
+        let mut found = self.area(last).await?;
         // Early after a mount pages are left blank.
         for behind in 1..self.shape.pages.min(3) {
             if found == Found::Blank {
-                found = self.area(last - behind)?;
+                found = self.area(last - behind).await?;
             }
         }
         Ok(if let Found::Page(area) = found { area.sequence } else { u64::MAX })

@@ -14,8 +14,8 @@
 //! -4..    a checksum of all before, and of the chip's shape
 //! ```
 
-use crate::{
-    Before, Error, Ftl, Geometry, Nand, NandError,
+use super::{
+    Before, Error, Ftl, Geometry, Nand, NandError, bisync,
     blocks::{Block, MOST_PAGES, State},
     header::{checksum, is_whole},
     log::{LANES, NOWHERE, Open},
@@ -113,31 +113,32 @@ pub(crate) fn pages_of_element(
     })
 }
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// Where the part of the tables ends that an element of so many pages has.
-    pub(crate) fn end_of_part(&mut self, count: u32) -> Result<u32, Error> {
+    pub(crate) async fn end_of_part(&mut self, count: u32) -> Result<u32, Error> {
         let (from, mut pass) = (self.snapshots.roll, Pass::to_save(count));
         pass.what = Use::Count;
-        self.pass(&mut pass)?;
+        self.pass(&mut pass).await?;
         Ok(core::mem::replace(&mut self.snapshots.roll, from))
     }
 
     /// Where the oldest element begins that one which is read needs.
-    pub(crate) fn window_of(&mut self, mut pass: Pass) -> Result<u32, Error> {
+    pub(crate) async fn window_of(&mut self, mut pass: Pass) -> Result<u32, Error> {
         let mut scalars = [0; SCALARS];
         for scalar in &mut scalars {
-            self.exchange_word(&mut pass, scalar)?;
+            self.exchange_word(&mut pass, scalar).await?;
         }
         Ok(scalars[WINDOW])
     }
 
     /// Counts the records of an element, saves them, or takes them. [`Error::WornOut`] if a program failed,
     /// [`Error::Unreadable`] if a page is not what was saved.
-    pub(crate) fn pass(&mut self, pass: &mut Pass) -> Result<(), Error> {
+    pub(crate) async fn pass(&mut self, pass: &mut Pass) -> Result<(), Error> {
         let is_taking = pass.what == Use::Take;
         let mut scalars = self.scalars();
         for scalar in &mut scalars {
-            self.exchange_word(pass, scalar)?;
+            self.exchange_word(pass, scalar).await?;
         }
         if is_taking {
             if self.logical_pages != scalars[0] {
@@ -151,7 +152,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             };
             let mut pages = u32::from(next) | u32::from(cut) << 16;
             for word in [&mut block, &mut previous, &mut pages] {
-                self.exchange_word(pass, word)?;
+                self.exchange_word(pass, word).await?;
             }
             if let Some(open) = self.open.get_mut(lane) {
                 *open = Open { block, previous, next: pages as u16, cut: (pages >> 16) as u16 };
@@ -159,7 +160,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         for index in 0..ANNOUNCED {
             let mut block = self.snapshots.announced[index];
-            self.exchange_word(pass, &mut block)?;
+            self.exchange_word(pass, &mut block).await?;
             self.snapshots.announced[index] = block;
         }
         for index in 0..LANES + ANNOUNCED {
@@ -167,24 +168,24 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let (block, _) = self.snapshots.tail[index];
             bytes[..3].copy_from_slice(&block.to_le_bytes()[..3]);
             bytes[3..].copy_from_slice(&self.blocks[block as usize].to_bytes());
-            self.exchange(pass, &mut bytes)?;
+            self.exchange(pass, &mut bytes).await?;
             let [a, b, c, of_block @ ..] = bytes;
             if is_taking {
                 self.take_block(u32::from_le_bytes([a, b, c, 0]), of_block);
             }
         }
         for index in 0..scalars[NOTES] {
-            self.exchange_note(pass, index as usize)?;
+            self.exchange_note(pass, index as usize).await?;
         }
-        self.exchange_part(pass)?;
+        self.exchange_part(pass).await?;
         while pass.what == Use::Save && pass.page < pass.count {
-            self.turn(pass)?;
+            self.turn(pass).await?;
         }
         Ok(())
     }
 
     /// Something that changed: how many pages of the block are valid where it was, and where it is.
-    fn exchange_note(&mut self, pass: &mut Pass, index: usize) -> Result<(), Error> {
+    async fn exchange_note(&mut self, pass: &mut Pass, index: usize) -> Result<(), Error> {
         let (mut block, mut number, mut at, mut kind) = (END, END, IN_MAP, 0);
         if pass.what != Use::Take
             && let Some(recent) = self.cache.recent(index)
@@ -199,7 +200,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let ([a, b, c, _], [d, e, ..]) =
             (block.to_le_bytes(), self.blocks[block as usize].valid().to_le_bytes());
         let mut bytes = [a, b, c, d, e];
-        self.exchange(pass, &mut bytes)?;
+        self.exchange(pass, &mut bytes).await?;
         let [a, b, c, d, e] = bytes;
         if pass.what == Use::Take
             && let Some(home) = self.blocks.get_mut(u32::from_le_bytes([a, b, c, 0]) as usize)
@@ -207,7 +208,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let valid = u32::from(u16::from_le_bytes([d, e]));
             home.set_valid(valid.min(MOST_PAGES));
         }
-        let (number, at, kind) = self.exchange_change(pass, number, at, kind)?;
+        let (number, at, kind) = self.exchange_change(pass, number, at, kind).await?;
         if pass.what != Use::Take || at == IN_MAP {
             return Ok(());
         }
@@ -225,7 +226,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The part of the tables that is the turn of this element: as much as its pages have room for.
-    fn exchange_part(&mut self, pass: &mut Pass) -> Result<(), Error> {
+    async fn exchange_part(&mut self, pass: &mut Pass) -> Result<(), Error> {
         let (blocks, map) = (self.shape.blocks, self.logical_pages.div_ceil(self.entries()));
         let room = room_of(&self.shape);
         let mut position = self.snapshots.roll;
@@ -236,7 +237,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         };
         while position < blocks && has_room(pass, BLOCK) {
             let mut bytes = self.blocks[position as usize].to_bytes();
-            self.exchange(pass, &mut bytes)?;
+            self.exchange(pass, &mut bytes).await?;
             if pass.what == Use::Take {
                 self.take_block(position, bytes);
             }
@@ -245,7 +246,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         while (blocks..blocks + map).contains(&position) && has_room(pass, WORD) {
             let page = (position - blocks) as usize;
             let mut at = self.directory[page];
-            self.exchange_word(pass, &mut at)?;
+            self.exchange_word(pass, &mut at).await?;
             self.directory[page] = at;
             position += 1;
         }
@@ -254,7 +255,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             let next = if pass.what == Use::Take { None } else { self.cache.first_from(from) };
             let lpn = next.unwrap_or(END);
             let at = self.cache.get(lpn).unwrap_or(0);
-            let (lpn, at, _) = self.exchange_change(pass, lpn, at, 0)?;
+            let (lpn, at, _) = self.exchange_change(pass, lpn, at, 0).await?;
             if pass.what == Use::Take {
                 // There are no others between.
                 self.cache.remove(from, lpn);
@@ -287,7 +288,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
-    fn exchange_change(
+    async fn exchange_change(
         &mut self,
         pass: &mut Pass,
         number: u32,
@@ -296,22 +297,22 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<(u32, u32, u8), Error> {
         let ([a, b, c, _], [d, e, f, _]) = (number.to_le_bytes(), at.to_le_bytes());
         let mut bytes = [a, b, c, d, e, f, kind];
-        self.exchange(pass, &mut bytes)?;
+        self.exchange(pass, &mut bytes).await?;
         let [a, b, c, d, e, f, kind] = bytes;
         Ok((u32::from_le_bytes([a, b, c, 0]), u32::from_le_bytes([d, e, f, 0]), kind))
     }
 
-    fn exchange_word(&mut self, pass: &mut Pass, word: &mut u32) -> Result<(), Error> {
+    async fn exchange_word(&mut self, pass: &mut Pass, word: &mut u32) -> Result<(), Error> {
         let mut bytes = word.to_le_bytes();
-        self.exchange(pass, &mut bytes)?;
+        self.exchange(pass, &mut bytes).await?;
         *word = u32::from_le_bytes(bytes);
         Ok(())
     }
 
     /// A record, which is in one page.
-    fn exchange(&mut self, pass: &mut Pass, record: &mut [u8]) -> Result<(), Error> {
+    async fn exchange(&mut self, pass: &mut Pass, record: &mut [u8]) -> Result<(), Error> {
         if pass.at.saturating_add(record.len()) > room_of(&self.shape) {
-            self.turn(pass)?;
+            self.turn(pass).await?;
         }
         let there = self.buffer.iter_mut().skip(pass.at).zip(record.iter_mut());
         match pass.what {
@@ -324,7 +325,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Programs the page that is full, or reads the next one.
-    fn turn(&mut self, pass: &mut Pass) -> Result<(), Error> {
+    async fn turn(&mut self, pass: &mut Pass) -> Result<(), Error> {
         let room = room_of(&self.shape);
         match pass.what {
             Use::Count => {}
@@ -335,14 +336,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 if let Some((before, check)) = self.buffer.split_last_chunk_mut() {
                     *check = checksum(before, &self.shape).to_le_bytes();
                 }
-                match self.program_snapshot_page(pass.count << INDEX_BITS | pass.page) {
+                match self.program_snapshot_page(pass.count << INDEX_BITS | pass.page).await {
                     Err(NandError::Device) => return Err(Error::Device),
                     Err(_) => return Err(Error::WornOut),
                     Ok(()) => {}
                 }
             }
             Use::Take => {
-                if !self.is_readable(pass.first + pass.page)?
+                if !self.is_readable(pass.first + pass.page).await?
                     || !is_whole(&self.buffer, &self.shape)
                 {
                     return Err(Error::Unreadable(0));

@@ -13,8 +13,8 @@
 //! and nothing older takes their place. Where a page of the map is lost in the tail, or RAM has no room for what is found, the
 //! mount looks at the whole chip.
 
-use crate::{
-    Area, Content, Error, Found, Ftl, Nand,
+use super::{
+    Area, Content, Error, Found, Ftl, Nand, bisync,
     blocks::State,
     cache::{LOST, NONE, Recent},
     log::NOWHERE,
@@ -37,6 +37,7 @@ const BLANK: u32 = 6;
 /// Programs after which snapshots that are out of date are written anew.
 const ANEW: u64 = 32;
 
+#[bisync]
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// How many changes are noted, once it is known what RAM has to hold.
     pub(crate) fn size_notes(&mut self) {
@@ -90,7 +91,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Before something is programmed: sees to it that there is room to note it, and a block to open that a mount looks at.
-    pub(crate) fn keep_up(&mut self) -> Result<(), Error> {
+    pub(crate) async fn keep_up(&mut self) -> Result<(), Error> {
         let room = self.cache.room();
         if room == 0 {
             return Ok(());
@@ -100,8 +101,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             // Early after a mount soon, and at once: the power may not last.
             let programs = self.counters.programs() - self.snapshots.since;
             return match is_early {
-                true if programs >= ANEW / 4 => self.save_all(),
-                false if programs >= ANEW => self.save_element(false),
+                true if programs >= ANEW / 4 => self.save_all().await,
+                false if programs >= ANEW => self.save_element(false).await,
                 _ => Ok(()),
             };
         }
@@ -111,7 +112,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let is_due = notes >= most
             || announced < least && self.free > announced
             || self.snapshots.window == NOWHERE && notes >= FEW_NOTES;
-        if is_due { self.save_element(true) } else { Ok(()) }
+        if is_due { self.save_element(true).await } else { Ok(()) }
     }
 
     /// Free blocks that are left to be opened before the next element.
@@ -121,8 +122,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Writes an element before its time, if snapshots are kept up and nothing is doubtful.
-    pub(crate) fn save_early(&mut self) -> Result<(), Error> {
-        if self.snapshots.is_kept_up { self.save_element(true) } else { Ok(()) }
+    pub(crate) async fn save_early(&mut self) -> Result<(), Error> {
+        if self.snapshots.is_kept_up { self.save_element(true).await } else { Ok(()) }
     }
 
     /// An element begins in a page, and its part of the tables begins where the last one ended. From the one on that passed a mark
@@ -149,13 +150,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Before a block of the tail is erased: what it said is saved, or the snapshots are out of date.
-    pub(crate) fn let_go(&mut self, block: u32) -> Result<(), Error> {
+    pub(crate) async fn let_go(&mut self, block: u32) -> Result<(), Error> {
         let is_of_tail = |this: &Self| this.is_written(block) && this.tail_from(block).is_some();
         if is_of_tail(self) {
-            self.save_early()?;
+            self.save_early().await?;
         }
         if !self.snapshots.is_kept_up || is_of_tail(self) {
-            return self.outdate_snapshot();
+            return self.outdate_snapshot().await;
         }
         self.snapshots.is_saved = false;
         Ok(())
@@ -195,13 +196,13 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A page of a block behind all that were programmed from `start` on: so many blank ones are never left out.
-    pub(crate) fn end_of_tail(&mut self, block: u32, start: u32) -> Result<u32, Error> {
+    pub(crate) async fn end_of_tail(&mut self, block: u32, start: u32) -> Result<u32, Error> {
         let mut end = start;
         while end < self.shape.pages {
             let window = end..(end + BLANK).min(self.shape.pages);
             let mut is_blank = true;
             for page in window.clone().rev() {
-                if self.area(block * self.shape.pages + page)? != Found::Blank {
+                if self.area(block * self.shape.pages + page).await? != Found::Blank {
                     is_blank = false;
                     break;
                 }
@@ -220,16 +221,16 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// The number of the program of a page that this look at the chip knows: of one before the tail a number that is not less.
-    pub(crate) fn sequence_of_known(&mut self, at: u32, scan: &Scan) -> Result<u64, Error> {
+    pub(crate) async fn sequence_of_known(&mut self, at: u32, scan: &Scan) -> Result<u64, Error> {
         if scan.is_tail && !self.is_in_tail(at) {
             return Ok(scan.floor);
         }
-        self.sequence_of_found(at)
+        self.sequence_of_found(at).await
     }
 
     /// Takes the elements that make the tables whole. False if one of them is not what it should be.
-    pub(crate) fn take_snapshots(&mut self) -> Result<bool, Error> {
-        match self.take_until(self.snapshots.last) {
+    pub(crate) async fn take_snapshots(&mut self) -> Result<bool, Error> {
+        match self.take_until(self.snapshots.last).await {
             Err(Error::Device) => return Err(Error::Device),
             Err(_) | Ok(false) => return Ok(false),
             Ok(true) => {}
@@ -251,14 +252,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(true)
     }
 
-    fn take_until(&mut self, last: u32) -> Result<bool, Error> {
-        let Some(Area { number, sequence, .. }) = self.known_area(last)? else {
+    async fn take_until(&mut self, last: u32) -> Result<bool, Error> {
+        let Some(Area { number, sequence, .. }) = self.known_area(last).await? else {
             return Ok(false);
         };
         let count = number >> INDEX_BITS;
         let Some(begin) = (last + 1).checked_sub(count) else { return Ok(false) };
         let pages = self.shape.pages.max(1);
-        let mut page = self.window_of(Pass::to_take(begin))?;
+        let mut page = self.window_of(Pass::to_take(begin)).await?;
         // Their numbers follow each other: none is missing.
         let mut expected = None;
         while page <= last || page / pages != last / pages {
@@ -266,9 +267,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 return Ok(false);
             }
             let mut pass = Pass::to_take(page);
-            match self.pass(&mut pass) {
+            match self.pass(&mut pass).await {
                 // A page that a loss of power may have touched was left out, and so are those at the end of a block.
-                Err(Error::Unreadable(_)) if self.area(page)? == Found::Blank => {
+                Err(Error::Unreadable(_)) if self.area(page).await? == Found::Blank => {
                     page += 1;
                 }
                 done => {
@@ -282,9 +283,10 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
             if page.is_multiple_of(pages) {
                 // Behind the end of a block the next newer one goes on.
-                let first = self.first_of_snapshot_block(page / pages - 1)?;
+                let first = self.first_of_snapshot_block(page / pages - 1).await?;
                 let Some(Found::Page(Area { sequence, .. })) = first else { return Ok(false) };
-                let Some((number, block)) = self.snapshot_block_beside(sequence, true)? else {
+                let Some((number, block)) = self.snapshot_block_beside(sequence, true).await?
+                else {
                     return Ok(false);
                 };
                 (page, expected) = (block * pages + 1, Some(number + 1));
@@ -294,7 +296,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Which of the announced blocks were opened since.
-    pub(crate) fn find_blocks_of_tail(&mut self, scan: &mut Scan) -> Result<(), Error> {
+    pub(crate) async fn find_blocks_of_tail(&mut self, scan: &mut Scan) -> Result<(), Error> {
         (scan.floor, scan.newest) = (self.snapshots.floor, self.snapshots.floor);
         scan.seen = self.sequence;
         // The last program before was done: the next one need not say so.
@@ -303,7 +305,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if block >= self.shape.blocks || !self.blocks[block as usize].is_free() {
                 continue;
             }
-            match self.first_area(block)? {
+            match self.first_area(block).await? {
                 (Some(area), _) if area.sequence > scan.floor => {
                     self.free -= 1;
                     self.found_block(block, &area);
@@ -324,7 +326,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A logical page was written in the tail, and nothing newer is known of it.
-    pub(crate) fn change_in_tail(
+    pub(crate) async fn change_in_tail(
         &mut self,
         lpn: u32,
         page: u32,
@@ -338,7 +340,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         let map_page = self.directory[(lpn / self.entries()) as usize];
         let mut old = NONE;
         if !self.is_in_tail(map_page) {
-            old = self.replaced(lpn)?;
+            old = self.replaced(lpn).await?;
             self.count(page);
         }
         self.move_to(lpn, old, page);
@@ -346,7 +348,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// A page of the map was written in the tail: what it has is no change any more.
-    pub(crate) fn map_page_in_tail(
+    #[inline(never)]
+    pub(crate) async fn map_page_in_tail(
         &mut self,
         page: u32,
         area: &Area,
@@ -358,14 +361,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         let old = self.directory[number as usize];
         if self.is_in_tail(old) {
-            if self.sequence_of_found(old)? >= sequence {
+            if self.sequence_of_found(old).await? >= sequence {
                 return Ok(());
             }
-        } else if old < LOST && !self.is_map_page(old, number)? {
+        } else if old < LOST && !self.is_map_page(old, number).await? {
             // It was erased since: what it led to is not known.
             scan.recounts = true;
         } else {
-            self.gather_map_page(number)?;
+            self.gather_map_page(number).await?;
             self.each_gathered(number, |this, at| this.invalidate(at));
             scan.gives_up |= self.is_map_hurt;
         }
@@ -381,17 +384,17 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether that page of the map is there, and whole.
-    fn is_map_page(&mut self, at: u32, number: u32) -> Result<bool, Error> {
-        let area = self.known_area(at)?;
+    async fn is_map_page(&mut self, at: u32, number: u32) -> Result<bool, Error> {
+        let area = self.known_area(at).await?;
         let is_it = |area: &Area| area.content == Content::Map && area.number == number;
-        Ok(area.is_some_and(|area| is_it(&area)) && self.is_whole(at)?)
+        Ok(area.is_some_and(|area| is_it(&area)) && self.is_whole(at).await?)
     }
 
     /// Counts what the pages of the map in the tail lead to.
-    pub(crate) fn count_tail(&mut self) -> Result<(), Error> {
+    pub(crate) async fn count_tail(&mut self) -> Result<(), Error> {
         for page in 0..self.logical_pages.div_ceil(self.entries()) {
             if self.is_in_tail(self.directory[page as usize]) {
-                self.gather_map_page(page)?;
+                self.gather_map_page(page).await?;
                 self.each_gathered(page, Self::count);
             }
         }
