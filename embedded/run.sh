@@ -38,7 +38,7 @@ machine() {
 
 echo "flash, policy, ftl, fswatch and spi-nand without std:"
 cargo check --quiet --locked --manifest-path ../Cargo.toml --target-dir "$target" --target thumbv7em-none-eabihf \
-    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand --features thermocline-spi-nand/defmt
+    --package thermocline-flash --package thermocline-policy --package thermocline-ftl --package thermocline-fswatch --package thermocline-spi-nand --features thermocline-spi-nand/async,thermocline-spi-nand/defmt
 
 # The archive, and the guide, which makes it again, while QEMU runs: each of them keeps one processor busy.
 trap 'kill $(jobs -p) 2> /dev/null || true' EXIT

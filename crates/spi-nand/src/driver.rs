@@ -8,13 +8,17 @@
 //! * The chip says that it heard that it may write, before the page goes over the bus.
 //! * No operation waits for ever, and no answer of a chip can panic.
 
-use embedded_hal::{
-    delay::DelayNs,
-    spi::{Operation, SpiDevice},
-};
-use thermocline_embedded::{AREA, Geometry, Nand, NandError};
+use thermocline_embedded::{AREA, Geometry, NandError};
 
+use super::{
+    CAN_BE_DROPPED, Nand, bisync,
+    hal::{
+        delay::DelayNs,
+        spi::{Operation, SpiDevice},
+    },
+};
 use crate::{
+    SetupError,
     chips::{self, Chip, Dies, OTP},
     ecc::More,
     onfi::Parameters,
@@ -53,37 +57,11 @@ const PROGRAMS: Patience = (50, 120);
 const ERASES: Patience = (200, 250);
 const RESETS: Patience = (100, 100);
 
-/// Why a chip cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum SetupError {
-    /// Nothing answers: no chip, no power, or a line that is not connected.
-    NoAnswer,
-    /// A chip that has no row: what it says after a dummy byte and at once. [`SpiNand::among`] takes rows of your own.
-    Unknown([u8; 4], [u8; 4]),
-    /// The chip does not keep what its registers are set to: it is locked, or the bus is too fast.
-    NotSet,
-}
-
-impl core::fmt::Display for SetupError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoAnswer => f.write_str("no SPI NAND answers"),
-            Self::Unknown(after, at_once) => write!(
-                f,
-                "this SPI NAND is not known: it says {after:02x?} after a dummy byte, {at_once:02x?} at once"
-            ),
-            Self::NotSet => f.write_str("the SPI NAND does not keep what its registers are set to"),
-        }
-    }
-}
-
-impl core::error::Error for SetupError {}
-
-impl From<NandError> for SetupError {
-    fn from(_: NandError) -> Self {
-        Self::NoAnswer
-    }
+/// What is read of a page.
+enum Part<'p> {
+    /// Bytes from a column on.
+    Bytes(u32, &'p mut [u8]),
+    Area(&'p mut [u8; AREA]),
 }
 
 /// A chip on a bus.
@@ -97,55 +75,68 @@ pub struct SpiNand<S, D> {
     die: u8,
     corrected: u8,
     refresh_from: u32,
+    /// An operation was begun that is not over: if nothing is going on, its future was dropped.
+    is_entered: bool,
 }
 
+#[bisync]
 impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     /// Resets and identifies a chip and sets it up. The bus is at most as fast as the chip's `03h` allows, some 50 MHz.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn new(spi: S, delay: D) -> Result<Self, SetupError> {
-        Self::among(spi, delay, chips::ALL)
+    pub async fn new(spi: S, delay: D) -> Result<Self, SetupError> {
+        Self::among(spi, delay, chips::ALL).await
     }
 
     /// The same among some rows: firmware that knows its chips needs not have all of them, and may have others.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn among(spi: S, delay: D, rows: &'static [Chip]) -> Result<Self, SetupError> {
+    pub async fn among(spi: S, delay: D, rows: &'static [Chip]) -> Result<Self, SetupError> {
         let Some(first) = rows.first() else {
             return Err(SetupError::Unknown([0; 4], [0; 4]));
         };
         let (loaded, die, corrected, refresh_from) = (None, 0, 0, 0);
-        let mut made = Self { spi, delay, chip: first, loaded, die, corrected, refresh_from };
-        made.command(&[RESET])?;
-        made.wait(RESETS)?;
+        let mut made = Self {
+            spi,
+            delay,
+            chip: first,
+            loaded,
+            die,
+            corrected,
+            refresh_from,
+            is_entered: false,
+        };
+        made.command(&[RESET]).await?;
+        made.wait(RESETS).await?;
         let (mut after, mut at_once) = ([0; 4], [0; 4]);
-        made.exchange(&[READ_ID, 0], &mut after)?;
-        made.exchange(&[READ_ID], &mut at_once)?;
+        made.exchange(&[READ_ID, 0], &mut after).await?;
+        made.exchange(&[READ_ID], &mut at_once).await?;
         if after == [0; 4] || after == [0xff; 4] {
             return Err(SetupError::NoAnswer);
         }
         let found = chips::find(rows, &after, &at_once);
         made.chip = found.ok_or(SetupError::Unknown(after, at_once))?;
         made.refresh_from = made.chip.refresh_from();
-        made.set_up()?;
+        made.set_up().await?;
         Ok(made)
     }
 
     /// Registers of all dies. A chip of which a die is not as it should be is not used.
-    fn set_up(&mut self) -> Result<(), SetupError> {
+    async fn set_up(&mut self) -> Result<(), SetupError> {
         let (on, off) = self.chip.configuration;
         for die in (0..self.dies()).rev() {
-            self.choose(die)?;
+            self.choose(die).await?;
             if die > 0 {
-                self.command(&[RESET])?;
-                self.wait(RESETS)?;
+                self.command(&[RESET]).await?;
+                self.wait(RESETS).await?;
             }
-            let wanted = self.get(CONFIGURATION)? & !off | on;
-            self.set(CONFIGURATION, wanted)?;
-            self.set(PROTECTION, 0)?;
-            if self.get(CONFIGURATION)? & (on | off) != on || self.get(PROTECTION)? != 0 {
+            let wanted = self.get(CONFIGURATION).await? & !off | on;
+            self.set(CONFIGURATION, wanted).await?;
+            self.set(PROTECTION, 0).await?;
+            if self.get(CONFIGURATION).await? & (on | off) != on || self.get(PROTECTION).await? != 0
+            {
                 return Err(SetupError::NotSet);
             }
         }
@@ -173,24 +164,31 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     ///
     /// # Errors
     /// [`NandError::Device`].
-    pub fn parameters(&mut self) -> Result<Option<Parameters>, NandError> {
+    pub async fn parameters(&mut self) -> Result<Option<Parameters>, NandError> {
+        self.enter().await?;
+        let told = self.parameters_entered().await;
+        self.exit();
+        told
+    }
+
+    async fn parameters_entered(&mut self) -> Result<Option<Parameters>, NandError> {
         self.loaded = None;
-        let before = self.get(CONFIGURATION)?;
-        self.set(CONFIGURATION, before | OTP)?;
-        let read = self.read_parameters();
+        let before = self.get(CONFIGURATION).await?;
+        self.set(CONFIGURATION, before | OTP).await?;
+        let read = self.read_parameters().await;
         self.loaded = None;
-        self.set(CONFIGURATION, before)?;
+        self.set(CONFIGURATION, before).await?;
         read
     }
 
-    fn read_parameters(&mut self) -> Result<Option<Parameters>, NandError> {
-        self.command(&[LOAD_PAGE, 0, 0, 1])?;
-        self.wait(LOADS)?;
+    async fn read_parameters(&mut self) -> Result<Option<Parameters>, NandError> {
+        self.command(&[LOAD_PAGE, 0, 0, 1]).await?;
+        self.wait(LOADS).await?;
         // Three copies, of which one may be damaged.
         for copy in 0..3_u16 {
             let mut bytes = [0; Parameters::BYTES];
             let [high, low] = (copy * Parameters::BYTES as u16).to_be_bytes();
-            self.exchange(&self.column(high, low), &mut bytes)?;
+            self.exchange(&self.column(high, low), &mut bytes).await?;
             if let Some(found) = Parameters::decode(&bytes) {
                 return Ok(Some(found));
             }
@@ -198,33 +196,33 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
         Ok(None)
     }
 
-    fn command(&mut self, bytes: &[u8]) -> Result<(), NandError> {
-        self.spi.write(bytes).map_err(|_| NandError::Device)
+    async fn command(&mut self, bytes: &[u8]) -> Result<(), NandError> {
+        self.spi.write(bytes).await.map_err(|_| NandError::Device)
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> Result<(), NandError> {
+    async fn exchange(&mut self, out: &[u8], into: &mut [u8]) -> Result<(), NandError> {
         let mut both = [Operation::Write(out), Operation::Read(into)];
-        self.spi.transaction(&mut both).map_err(|_| NandError::Device)
+        self.spi.transaction(&mut both).await.map_err(|_| NandError::Device)
     }
 
-    fn get(&mut self, register: u8) -> Result<u8, NandError> {
+    async fn get(&mut self, register: u8) -> Result<u8, NandError> {
         let mut value = [0];
-        self.exchange(&[GET, register], &mut value)?;
+        self.exchange(&[GET, register], &mut value).await?;
         Ok(value[0])
     }
 
-    fn set(&mut self, register: u8, value: u8) -> Result<(), NandError> {
-        self.command(&[SET, register, value])
+    async fn set(&mut self, register: u8, value: u8) -> Result<(), NandError> {
+        self.command(&[SET, register, value]).await
     }
 
     /// Waits until the chip is ready, and says its status.
-    fn wait(&mut self, (step, looks): Patience) -> Result<u8, NandError> {
+    async fn wait(&mut self, (step, looks): Patience) -> Result<u8, NandError> {
         for _ in 0..looks {
-            let status = self.get(STATUS)?;
+            let status = self.get(STATUS).await?;
             if status & BUSY == 0 {
                 return Ok(status);
             }
-            self.delay.delay_us(step);
+            self.delay.delay_us(step).await;
         }
         Err(NandError::Device)
     }
@@ -234,18 +232,18 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     }
 
     /// The die that commands go to from now on.
-    fn choose(&mut self, die: u8) -> Result<(), NandError> {
+    async fn choose(&mut self, die: u8) -> Result<(), NandError> {
         match self.chip.dies {
             Dies::One => {}
-            Dies::Command => self.command(&[SELECT_DIE, die])?,
-            Dies::Register => self.set(DIE, die << 6)?,
+            Dies::Command => self.command(&[SELECT_DIE, die]).await?,
+            Dies::Register => self.set(DIE, die << 6).await?,
         }
         self.die = die;
         Ok(())
     }
 
     /// The number that a page has on its die, which is chosen; an error if the chip has no such page.
-    fn on_die(&mut self, page: u32) -> Result<[u8; 3], NandError> {
+    async fn on_die(&mut self, page: u32) -> Result<[u8; 3], NandError> {
         let of_a_block = u32::from(self.chip.pages);
         let of_a_die = u32::from(self.chip.blocks) / u32::from(self.dies()) * of_a_block;
         let (die, page) =
@@ -255,7 +253,7 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
         }
         if die != self.die {
             self.loaded = None;
-            self.choose(die)?;
+            self.choose(die).await?;
         }
         let [_, high, middle, low] = page.to_be_bytes();
         Ok([high, middle, low])
@@ -280,22 +278,22 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     }
 
     /// Has a page in the register: the bits that were corrected, or nothing if it could not be.
-    fn load(&mut self, page: u32) -> Result<Option<u8>, NandError> {
-        let [high, middle, low] = self.on_die(page)?;
+    async fn load(&mut self, page: u32) -> Result<Option<u8>, NandError> {
+        let [high, middle, low] = self.on_die(page).await?;
         if let Some((at, bits)) = self.loaded
             && at == page
         {
             return Ok(Some(bits));
         }
         self.loaded = None;
-        self.command(&[LOAD_PAGE, high, middle, low])?;
-        let status = self.wait(LOADS)?;
+        self.command(&[LOAD_PAGE, high, middle, low]).await?;
+        let status = self.wait(LOADS).await?;
         let more = match self.chip.ecc.more(status) {
             More::No => 0,
-            More::Register(register) => self.get(register)?,
+            More::Register(register) => self.get(register).await?,
             More::Command(command) => {
                 let mut value = [0];
-                self.exchange(&[command, 0], &mut value)?;
+                self.exchange(&[command, 0], &mut value).await?;
                 value[0]
             }
         };
@@ -305,13 +303,13 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     }
 
     /// Bytes of the page in the register.
-    fn fetch(&mut self, page: u32, column: u32, into: &mut [u8]) -> Result<(), NandError> {
+    async fn fetch(&mut self, page: u32, column: u32, into: &mut [u8]) -> Result<(), NandError> {
         let [high, low] = self.in_plane(page, column);
-        self.exchange(&self.column(high, low), into)
+        self.exchange(&self.column(high, low), into).await
     }
 
     /// The area of the page in the register.
-    fn fetch_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+    async fn fetch_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
         let spare = self.chip.spare;
         let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
         // All sections at once: four commands would be longer than what lies between.
@@ -319,14 +317,14 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
         let runs = AREA.div_ceil(usize::from(spare.run.max(1)));
         let length = (runs - 1) * usize::from(spare.stride) + usize::from(spare.run);
         if let Some(all) = sections.get_mut(..length) {
-            self.fetch(page, column, all)?;
+            self.fetch(page, column, all).await?;
             let of_a_run = sections.chunks(usize::from(spare.stride.max(1)));
             for (to, from) in into.chunks_mut(usize::from(spare.run.max(1))).zip(of_a_run) {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
             }
         } else {
             for run in into.chunks_mut(usize::from(spare.run.max(1))) {
-                self.fetch(page, column, run)?;
+                self.fetch(page, column, run).await?;
                 column += u32::from(spare.stride);
             }
         }
@@ -334,121 +332,163 @@ impl<S: SpiDevice, D: DelayNs> SpiNand<S, D> {
     }
 
     /// Allows one program or erase. The chip says that it heard it.
-    fn enable(&mut self) -> Result<(), NandError> {
+    async fn enable(&mut self) -> Result<(), NandError> {
         self.loaded = None;
-        self.command(&[WRITE_ENABLE])?;
-        if self.get(STATUS)? & WRITABLE == 0 {
+        self.command(&[WRITE_ENABLE]).await?;
+        if self.get(STATUS).await? & WRITABLE == 0 {
             return Err(NandError::Device);
         }
         Ok(())
     }
 
     /// The area goes to its bytes of the register.
-    fn patch(&mut self, page: u32, area: &[u8; AREA]) -> Result<(), NandError> {
+    async fn patch(&mut self, page: u32, area: &[u8; AREA]) -> Result<(), NandError> {
         let spare = self.chip.spare;
         let mut column = u32::from(self.chip.page_size) + u32::from(spare.first);
         for run in area.chunks(usize::from(spare.run.max(1))) {
-            self.send(PATCH, page, column, run)?;
+            self.send(PATCH, page, column, run).await?;
             column += u32::from(spare.stride);
         }
         Ok(())
     }
 
-    fn send(&mut self, command: u8, page: u32, column: u32, bytes: &[u8]) -> Result<(), NandError> {
+    async fn send(
+        &mut self,
+        command: u8,
+        page: u32,
+        column: u32,
+        bytes: &[u8],
+    ) -> Result<(), NandError> {
         let [high, low] = self.in_plane(page, column);
         let head = [command, high, low];
         let mut both = [Operation::Write(&head), Operation::Write(bytes)];
-        self.spi.transaction(&mut both).map_err(|_| NandError::Device)
+        self.spi.transaction(&mut both).await.map_err(|_| NandError::Device)
     }
 
     /// Programs what is in the register, or erases a block.
-    fn execute(&mut self, command: u8, at: [u8; 3]) -> Result<(), NandError> {
+    async fn execute(&mut self, command: u8, at: [u8; 3]) -> Result<(), NandError> {
         let (patience, failed) =
             if command == ERASE { (ERASES, ERASE_FAILED) } else { (PROGRAMS, PROGRAM_FAILED) };
-        self.command(&[command, at[0], at[1], at[2]])?;
-        let status = self.wait(patience)?;
-        if !self.stayed()? {
+        self.command(&[command, at[0], at[1], at[2]]).await?;
+        let status = self.wait(patience).await?;
+        if !self.stayed().await? {
             return Err(NandError::Device);
         }
         if status & failed == 0 { Ok(()) } else { Err(NandError::Failed) }
     }
 
     /// Whether the chip had power all the time since it was set up. Where it had not, it is set up again.
-    fn stayed(&mut self) -> Result<bool, NandError> {
-        if self.get(PROTECTION)? == 0 {
+    async fn stayed(&mut self) -> Result<bool, NandError> {
+        if self.get(PROTECTION).await? == 0 {
             return Ok(true);
         }
         self.loaded = None;
-        self.set_up().map_err(|_| NandError::Device)?;
+        self.set_up().await.map_err(|_| NandError::Device)?;
         Ok(false)
     }
 
-    /// What is read of a page, and the bits that were corrected in it: once more, if the chip lost its power.
-    fn sound<T>(
-        &mut self,
-        page: u32,
-        mut read: impl FnMut(&mut Self) -> Result<T, NandError>,
-    ) -> Result<(Option<u8>, T), NandError> {
+    /// Reads a part of a page, and says the bits that were corrected in the page: once more, if the chip lost its power.
+    async fn sound(&mut self, page: u32, mut part: Part<'_>) -> Result<Option<u8>, NandError> {
         for _ in 0..2 {
-            let bits = self.load(page)?;
-            let read = read(self)?;
-            if self.stayed()? {
-                return Ok((bits, read));
+            let bits = self.load(page).await?;
+            match &mut part {
+                Part::Bytes(column, into) => self.fetch(page, *column, into).await?,
+                Part::Area(into) => self.fetch_area(page, into).await?,
+            }
+            if self.stayed().await? {
+                return Ok(bits);
             }
         }
         Err(NandError::Device)
     }
-}
 
-impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
-    fn geometry(&self) -> Geometry {
-        self.chip.geometry()
+    /// Before an operation: where the one before was given up half-way, the chip may be busy with it, or be set up for it.
+    async fn enter(&mut self) -> Result<(), NandError> {
+        if CAN_BE_DROPPED {
+            if self.is_entered {
+                self.recover().await?;
+            }
+            self.is_entered = true;
+        }
+        Ok(())
     }
 
-    fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+    /// It is over, whatever came of it.
+    fn exit(&mut self) {
+        if CAN_BE_DROPPED {
+            self.is_entered = false;
+        }
+    }
+
+    /// Waits for whatever the chip is doing, and sets it up again.
+    async fn recover(&mut self) -> Result<(), NandError> {
+        self.loaded = None;
+        self.wait(ERASES).await?;
+        for die in (0..self.dies()).rev() {
+            self.choose(die).await?;
+            self.wait(ERASES).await?;
+        }
+        self.set_up().await.map_err(|_| NandError::Device)
+    }
+
+    async fn read_entered(
+        &mut self,
+        page: u32,
+        offset: u32,
+        into: &mut [u8],
+    ) -> Result<(), NandError> {
         if (offset as usize).saturating_add(into.len()) > usize::from(self.chip.page_size) {
             return Err(NandError::Device);
         }
-        let (bits, ()) = self.sound(page, |chip| chip.fetch(page, offset, into))?;
+        let bits = self.sound(page, Part::Bytes(offset, into)).await?;
         self.corrected = bits.ok_or(NandError::Unreadable)?;
         Ok(())
     }
 
     /// Where the page cannot be corrected the area is given as it is, for it has a check of its own; but never as blank.
-    fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
-        let (bits, ()) = self.sound(page, |chip| chip.fetch_area(page, into))?;
+    async fn read_area_entered(
+        &mut self,
+        page: u32,
+        into: &mut [u8; AREA],
+    ) -> Result<(), NandError> {
+        let bits = self.sound(page, Part::Area(into)).await?;
         if bits.is_none() && *into == [0xff; AREA] {
             return Err(NandError::Unreadable);
         }
         Ok(())
     }
 
-    fn program(&mut self, page: u32, data: &[u8], area: &[u8; AREA]) -> Result<(), NandError> {
+    async fn program_entered(
+        &mut self,
+        page: u32,
+        data: &[u8],
+        area: &[u8; AREA],
+    ) -> Result<(), NandError> {
         if data.len() > usize::from(self.chip.page_size) {
             return Err(NandError::Device);
         }
-        let at = self.on_die(page)?;
-        self.enable()?;
-        self.send(FILL, page, 0, data)?;
-        self.patch(page, area)?;
-        self.execute(PROGRAM, at)
+        let at = self.on_die(page).await?;
+        self.enable().await?;
+        self.send(FILL, page, 0, data).await?;
+        self.patch(page, area).await?;
+        self.execute(PROGRAM, at).await
     }
 
-    fn erase(&mut self, block: u32) -> Result<(), NandError> {
-        let at = self.on_die(block.saturating_mul(u32::from(self.chip.pages)))?;
-        self.enable()?;
-        self.execute(ERASE, at)
+    async fn erase_entered(&mut self, block: u32) -> Result<(), NandError> {
+        let at = self.on_die(block.saturating_mul(u32::from(self.chip.pages))).await?;
+        self.enable().await?;
+        self.execute(ERASE, at).await
     }
 
     /// Two bits of a mark must be zero: where nothing corrects the mark, one that turned by itself is no mark.
-    fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+    async fn is_bad_entered(&mut self, block: u32) -> Result<bool, NandError> {
         let first = block.saturating_mul(u32::from(self.chip.pages));
         // The first page comes last: its area is what a mount reads next.
         for page in (first..first.saturating_add(u32::from(self.chip.marks))).rev() {
             // The mark counts whatever the page is.
             let mut mark = [0];
             let column = u32::from(self.chip.page_size);
-            self.sound(page, |chip| chip.fetch(page, column, &mut mark))?;
+            self.sound(page, Part::Bytes(column, &mut mark)).await?;
             if mark[0].count_zeros() > 1 {
                 return Ok(true);
             }
@@ -456,12 +496,12 @@ impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
         Ok(false)
     }
 
-    fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+    async fn mark_bad_entered(&mut self, block: u32) -> Result<(), NandError> {
         let page = block.saturating_mul(u32::from(self.chip.pages));
-        let at = self.on_die(page)?;
-        self.enable()?;
-        self.send(FILL, page, u32::from(self.chip.page_size), &[0])?;
-        match self.execute(PROGRAM, at) {
+        let at = self.on_die(page).await?;
+        self.enable().await?;
+        self.send(FILL, page, u32::from(self.chip.page_size), &[0]).await?;
+        match self.execute(PROGRAM, at).await {
             // What it refuses it refuses, and the block fails again.
             Ok(()) | Err(NandError::Failed) => Ok(()),
             Err(other) => Err(other),
@@ -469,7 +509,7 @@ impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
     }
 
     /// The page stays in the chip, corrected; but its register does not reach over planes and dies.
-    fn copy(
+    async fn copy_entered(
         &mut self,
         from: u32,
         to: u32,
@@ -479,14 +519,81 @@ impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
         let is_apart =
             self.chip.dies != Dies::One || self.chip.planes && self.plane(from) != self.plane(to);
         if is_apart {
-            self.read(from, 0, buffer)?;
-            return self.program(to, buffer, area);
+            self.read_entered(from, 0, buffer).await?;
+            return self.program_entered(to, buffer, area).await;
         }
-        let at = self.on_die(to)?;
-        self.load(from)?.ok_or(NandError::Unreadable)?;
-        self.enable()?;
-        self.patch(to, area)?;
-        self.execute(PROGRAM, at)
+        let at = self.on_die(to).await?;
+        self.load(from).await?.ok_or(NandError::Unreadable)?;
+        self.enable().await?;
+        self.patch(to, area).await?;
+        self.execute(PROGRAM, at).await
+    }
+}
+
+#[bisync]
+impl<S: SpiDevice, D: DelayNs> Nand for SpiNand<S, D> {
+    fn geometry(&self) -> Geometry {
+        self.chip.geometry()
+    }
+
+    async fn read(&mut self, page: u32, offset: u32, into: &mut [u8]) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.read_entered(page, offset, into).await;
+        self.exit();
+        done
+    }
+
+    async fn read_area(&mut self, page: u32, into: &mut [u8; AREA]) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.read_area_entered(page, into).await;
+        self.exit();
+        done
+    }
+
+    async fn program(
+        &mut self,
+        page: u32,
+        data: &[u8],
+        area: &[u8; AREA],
+    ) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.program_entered(page, data, area).await;
+        self.exit();
+        done
+    }
+
+    async fn erase(&mut self, block: u32) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.erase_entered(block).await;
+        self.exit();
+        done
+    }
+
+    async fn is_bad(&mut self, block: u32) -> Result<bool, NandError> {
+        self.enter().await?;
+        let done = self.is_bad_entered(block).await;
+        self.exit();
+        done
+    }
+
+    async fn mark_bad(&mut self, block: u32) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.mark_bad_entered(block).await;
+        self.exit();
+        done
+    }
+
+    async fn copy(
+        &mut self,
+        from: u32,
+        to: u32,
+        area: &[u8; AREA],
+        buffer: &mut [u8],
+    ) -> Result<(), NandError> {
+        self.enter().await?;
+        let done = self.copy_entered(from, to, area, buffer).await;
+        self.exit();
+        done
     }
 
     fn corrected(&mut self) -> u32 {

@@ -1,7 +1,7 @@
 //! A driver for SPI NAND over `embedded-hal` 1.0: the chip below [`thermocline_embedded`].
 //!
 //! [`SpiNand::new`] resets the chip, reads its identification, finds its row in a [table](chips), lifts its block
-//! protection, and switches its error correction on. The driver is then a [`Nand`](thermocline_embedded::Nand) that says
+//! protection, and switches its error correction on. The driver is then a [`Nand`] that says
 //! how many bits the chip corrected.
 //!
 //! A store on a simulated W25N01GV (feature `simulated`). On a device `bus` is an `SpiDevice`, `delay` a `DelayNs`:
@@ -30,18 +30,33 @@
 //! ```
 
 #![no_std]
+// Files that touch the chip are modules of two trees: here they block, in `asynchronous` they do not.
+#![allow(clippy::duplicate_mod)]
 
 #[cfg(feature = "simulated")]
 extern crate alloc;
 
+#[cfg(feature = "async")]
+pub mod asynchronous;
 pub mod chips;
 mod driver;
 mod ecc;
 mod onfi;
+mod setup_error;
 #[cfg(feature = "simulated")]
 pub mod simulated;
+#[cfg(all(feature = "async", feature = "simulated"))]
+mod waiting;
+
+use embedded_hal as hal;
+use thermocline_bisync::blocking as bisync;
+use thermocline_embedded::Nand;
 
 pub use chips::{Chip, Dies, Id, Spare};
-pub use driver::{SetupError, SpiNand};
+pub use driver::SpiNand;
 pub use ecc::{Ecc, More};
 pub use onfi::Parameters;
+pub use setup_error::SetupError;
+
+/// Whether this tree's operations can be given up half-way: a future can be dropped, a call cannot.
+const CAN_BE_DROPPED: bool = false;
