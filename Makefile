@@ -19,13 +19,13 @@ BINARY ?= $(THERMOCLINE)
 # Tests and scripts append a line here for what they skip.
 SKIPPED := $(TARGET)/skipped
 # Crates that need the whole repository, or serve its tests.
-UNPUBLISHED := cli py study sweep testing web
+UNPUBLISHED := cli py site study sweep testing web
 # Sources of the libraries that are not compiled for unit tests: one there would never run.
 UNTESTED := $(shell awk '/^\[/ { lib = /^\[lib\]/ } lib && /^test = false/ { f = FILENAME; sub("Cargo.toml", "src", f); print f }' crates/*/Cargo.toml)
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install packages dist-c pages site test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
+.PHONY: help demo build install packages dist-c pages site docs test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,8 +75,11 @@ python-docs: ## the documentation of the Python package, target/python-docs (aft
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names folders of traces beside the corpus)
 	THERMOCLINE_TRACES="$${THERMOCLINE_TRACES:+$$THERMOCLINE_TRACES:}corpus" $(THERMOCLINE) reproduce all --report docs/papers
 
-site: ## the playground, the simulator in a browser: files for any web server, target/site (five minutes)
+site: ## the playground, the simulator in a browser, and the documentation: files for any web server, target/site (five minutes)
 	crates/web/site.sh
+
+docs: ## only the documentation as a site, to be read without a server: target/site/docs/index.html
+	cargo run --quiet --locked --package thermocline-site -- $(TARGET)/site/docs
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 # Notes for a second build cost a quarter of the first.

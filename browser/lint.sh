@@ -18,15 +18,16 @@ case $(uname -m) in
 esac
 tsc=$(fetched typescript@5.9.3 lib/tsc.js)
 oxlint=$(fetched "@oxlint/linux-$machine-gnu@1.20.0" oxlint)
-[[ -f $tsc && -f $oxlint ]] || exit 0
+[[ -f $tsc ]] || exit 0
 
 live=crates/live/assets
 web=crates/web/assets
-for page in "$web/playground.js" "$web/worker.js" "$web/offline.js" "crates/report/assets/report.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
+for page in "$web/playground.js" "$web/worker.js" "$web/offline.js" "crates/report/assets/report.js" "crates/site/assets/docs.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
     "$live/common.js $live/chipmap.js $live/charts.js $live/replay.js"; do
     # shellcheck disable=SC2086 # the files of one page
     node "$tsc" --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns --target es2022 \
         --lib es2022,dom,dom.iterable $page
 done
+[[ -f $oxlint ]] || skip "types are right, but there is no oxlint in the registry's package"
 chmod +x "$oxlint"
 "$oxlint" --deny-warnings -D correctness -D suspicious -D perf -A unicorn/consistent-function-scoping crates/*/assets/*.js

@@ -1,4 +1,4 @@
-"""Tests of the playground in a browser: its results are the command line's, nothing comes from elsewhere, it works without a
+"""Tests of the playground and of the documentation beside it, in a browser: its results are the command line's, nothing comes from elsewhere, it works without a
 network, the keyboard is enough, an accessibility checker finds nothing.
 
     browser/playground.py SITE            the tests
@@ -167,6 +167,29 @@ def own(page, axe):
     check(browser.evaluate("(document.getElementById('tick-all').click(), document.querySelectorAll('#policies input:checked').length)") > 20, "all are ticked")
 
 
+def docs(page, axe):
+    """The documentation: found by the playground's link, searched, by keyboard too, and nothing comes from elsewhere."""
+    browser = page.browser
+    page.open()
+    start = browser.evaluate("document.querySelector('footer a').href")
+    for address, looks in ((start, {}), (start.replace("index", "policies"), {"width": 360, "dark": True}), (start.replace("index", "papers/cat"), {"width": 360})):
+        browser.look(looks.pop("width", 1000), **looks)
+        browser.open(address)
+        page.sound(address, axe)
+    check(browser.evaluate("[...document.images].length") > 10, "a paper has figures")
+    browser.press("/", text="/")
+    check(browser.evaluate("document.activeElement.id") == "search", "/ leads to the search")
+    browser.call("Input.insertText", text="score expression")
+    end = time.monotonic() + 20
+    while not browser.evaluate("document.getElementById('found').children.length"):
+        check(time.monotonic() < end, "nothing is found")
+        time.sleep(0.05)
+    browser.press("Enter")
+    while "policies.html#a-score-of-your-own" not in browser.evaluate("location.href"):
+        check(time.monotonic() < end, f"Enter leads to {browser.evaluate('location.href')}")
+        time.sleep(0.05)
+
+
 def file(page, work):
     """A file of one's own, packed, by the keyboard."""
     csv, packed = os.path.join(work, "mine.csv"), os.path.join(work, "mine.csv.gz")
@@ -241,6 +264,7 @@ def main():
         axe = registry.axe()
         links(page, axe)
         own(page, axe)
+        docs(page, axe)
         file(page, work)
         page.sound("a file, in the dark", axe)
         wrong(page)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The playground as files for any web server, without a network of its own: target/site. Serve it, for example by
+# The playground and the documentation as files for any web server, without a network of its own: target/site. Serve it, for example by
 # `python3 -m http.server --directory target/site`.
 #
 #   crates/web/site.sh              builds it
@@ -32,6 +32,7 @@ mkdir -p "$site/corpus"
 page=(index.html playground.css playground.js simulator.js worker.js fzstd.js thermocline.wasm.packed)
 cp crates/web/assets/{index.html,playground.css,playground.js,simulator.js,worker.js} crates/web/vendor/fzstd.js "$site"
 cp corpus/*.tct "$site/corpus"
+cargo run --quiet --locked --package thermocline-site -- "$site/docs"
 built=$profile
 [[ $profile == dev ]] && built=debug
 wasm=$target/$triple/$built/thermocline_web.wasm
@@ -42,6 +43,6 @@ else
     gzip -9nc "$wasm" >"$site/thermocline.wasm.packed"
 fi
 # A page that a browser keeps is replaced when a file of it changes.
-version=$(cd "$site" && cat "${page[@]}" | sha256sum | cut -c1-16)
+version=$(cd "$site" && find "${page[@]}" docs -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-16)
 sed "s/@VERSION@/thermocline-$version/" crates/web/assets/offline.js >"$site/offline.js"
 echo "$site: $(cd "$site" && cat "${page[@]}" offline.js | wc -c) bytes for a first visit"
