@@ -28,6 +28,6 @@ for page in "$web/playground.js" "$web/worker.js" "$web/offline.js" "crates/repo
     node "$tsc" --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns --target es2022 \
         --lib es2022,dom,dom.iterable $page
 done
-[[ -f $oxlint ]] || skip "types are right, but there is no oxlint in the registry's package"
+[[ -f $oxlint ]] || skip "their types are right, but the registry's package has no oxlint"
 chmod +x "$oxlint"
 "$oxlint" --deny-warnings -D correctness -D suspicious -D perf -A unicorn/consistent-function-scoping crates/*/assets/*.js
