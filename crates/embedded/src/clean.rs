@@ -211,7 +211,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     pub(crate) fn is_early(&self) -> bool {
-        self.counters.programs() < u64::from(EARLY * self.shape.pages)
+        let programs = self.counters.programs() as u32;
+        programs.wrapping_sub(self.programs_before) < EARLY * self.shape.pages
     }
 
     fn programs_of_cleaning(&self) -> u64 {

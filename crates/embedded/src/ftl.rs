@@ -97,6 +97,8 @@ pub struct Ftl<'a, N, V, P> {
     pub(crate) spare_blocks: u32,
     pub(crate) snapshots: Snapshots,
     pub(crate) counters: Counters,
+    /// Programs that were counted before the mount, of which there may be another one: their low 32 bits.
+    pub(crate) programs_before: u32,
 }
 
 #[bisync]
@@ -164,6 +166,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             spare_blocks: 0,
             snapshots: Snapshots::NONE,
             counters: Counters::default(),
+            programs_before: 0,
         })
     }
 

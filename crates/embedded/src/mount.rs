@@ -62,6 +62,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     pub(crate) async fn mount_again(&mut self) -> Result<(), Error> {
         self.is_mounted = false;
+        self.programs_before = self.counters.programs() as u32;
         let done = self.find_all().await;
         self.is_mounted = done.is_ok();
         if done.is_err() {

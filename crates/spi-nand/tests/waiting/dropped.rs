@@ -43,7 +43,8 @@ fn the_next_operation_waits_for_the_chip_wherever_one_was_dropped() {
 #[test]
 fn a_store_on_it_loses_nothing() {
     let mut drops = 0;
-    for seed in 0..40 {
+    // In the last one cleaning erased blocks as if the store had been mounted long ago, and so what annulled a page.
+    for seed in (0..40).chain([1595]) {
         let chip = small();
         let nand = poll_for(driver(&chip), u32::MAX).0.expect("it ends");
         let mut memory = Static::<24, 5, 14, PAGE>::new();
