@@ -205,7 +205,7 @@
     charts.victims.lines([{ name: `of ${about.pages_per_block} pages`, colour: "a", points: points.valid }]);
     if (!chip) return;
     const { min, max } = chip.wear(), width = Math.max(1, Math.ceil((max - min + 1) / 16));
-    const counts = new Array(Math.floor((max - min) / width) + 1).fill(0);
+    const counts = Array.from({ length: Math.floor((max - min) / width) + 1 }, () => 0);
     for (let block = 0; block < chip.blocks; block++) if (chip.used[block] !== BAD) counts[Math.floor((chip.erases[block] - min) / width)]++;
     charts.wear.columns(counts.map((n, i) => [width > 1 ? `${grouped(min + i * width)}–${grouped(min + (i + 1) * width - 1)}` : grouped(min + i), n]), "blocks, by erase count");
   }
@@ -268,11 +268,11 @@
     stream?.close();
     [chip, map, past, seen.count, shownAt] = [null, null, [], 0, 0];
     stream = new EventSource(`events?export=${byId("export").value || 0}`);
-    stream.onmessage = (event) => take(JSON.parse(event.data));
-    stream.onerror = () => {
+    stream.addEventListener("message", (event) => take(JSON.parse(event.data)));
+    stream.addEventListener("error", () => {
       byId("status").textContent = "the server does not answer; asking again";
       byId("status").classList.add("off");
-    };
+    });
   }
 
   byId("mode").addEventListener("change", () => map?.colourBy(byId("mode").value));

@@ -18,7 +18,7 @@ const EXAMPLES = [
 ];
 const USUAL = ["thermocline", "greedy", "cost-benefit", "cat", "dac", "sep-bit", "midas", "fifo"];
 /** Presets that no controller can have. */
-const KNOW_THE_FUTURE = ["fk", "oracle"];
+const KNOW_THE_FUTURE = new Set(["fk", "oracle"]);
 const WORKLOAD = "workload";
 const FILE = "file";
 /** A trace of a link that the reader has to choose. */
@@ -392,7 +392,7 @@ const begun = async () => {
     const box = /** @type {HTMLInputElement} */ (made("input"));
     Object.assign(box, { type: "checkbox", value: it.name, checked: USUAL.includes(it.name) });
     // What knows the future is no choice, and the others map pages.
-    if (it.combines && !KNOW_THE_FUTURE.includes(it.name) && !/^NFTL|^DFTL/.test(it.combines)) box.dataset.real = "";
+    if (it.combines && !KNOW_THE_FUTURE.has(it.name) && !/^NFTL|^DFTL/.test(it.combines)) box.dataset.real = "";
     const words = made("span", it.name);
     words.append(made("span", `${it.summary}${it.source ? ` (${it.source})` : ""}`));
     label.append(box, words);
