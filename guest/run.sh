@@ -3,7 +3,7 @@
 # on raw NAND (the kernel's simulator), file systems on what it serves, the kernel's own NBD client.
 #
 #   guest/run.sh                    every test of guest/tests, all in one boot: about two minutes
-#   guest/run.sh mtd nbd_client     these
+#   guest/run.sh mtd nbd_client     these, of guest/tests or of guest/measure
 #   guest/run.sh --packages         prints the Debian packages that all tests need
 #   guest/run.sh --kernel           only downloads the kernel (70 MB), once
 #
@@ -14,10 +14,14 @@
 # A test is a shell script that runs in the guest. Lines of comments at its top say what it needs:
 #   # modules: nandsim ubi                    kernel modules, to be loaded by the test
 #   # programs: mkfs.f2fs(f2fs-tools) …       programs of this machine (and the Debian package each is in)
+#   # if there: dmzadm                        programs of this machine without which the test leaves a part out
 #   # built: thermocline mtd_device           our binary, and integration tests of the workspace; found in /bin
 #   # server: unix                            a served disk as a virtio disk: $DISK
 #   # server: tcp                             a server at $SERVER_HOST, port $SERVER_PORT
 #   # serve: --dead-data fsaf                 more options of that server
+#   # zoned-nvme: 128M zone_size=4M max_active=14     a zoned NVMe namespace of QEMU's of that size, with these
+#                                             settings (zoned.* of its nvme-ns, and logical_block_size)
+#   # seconds: 1200                           how long it may take, instead of 300
 #   # host-check: [ "$(count requests trim)" -gt 0 ]      what must hold here when the guest is done; `count`
 #                                             gives a counter of the server's, of an operation if one is named
 # A server here is stopped in order when the guest is done, and what it served must be sound then.
@@ -44,8 +48,10 @@ skip() {
     [ -z "${THERMOCLINE_SKIPPED:-}" ] || echo "guest/run.sh: $1" >> "$THERMOCLINE_SKIPPED"
     die "skipped: $1" 77
 }
+# The script of a test.
+script() { local file; for file in "$here"/{tests,measure}/"$1.sh"; do if [ -f "$file" ]; then echo "$file"; return; fi; done; }
 # The values of a test's header lines of one name.
-header() { sed -n "/^#/!q; s/^# $2: //p" "$here/tests/$1.sh"; }
+header() { sed -n "/^#/!q; s/^# $2: //p" "$(script "$1")"; }
 
 mode=
 case ${1:-} in --packages | --kernel) mode=$1; shift ;; esac
@@ -54,7 +60,7 @@ if [ $# = 0 ]; then
     for file in "$here"/tests/*.sh; do tests+=("$(basename "$file" .sh)"); done
 fi
 for test in "${tests[@]}"; do
-    [ -f "$here/tests/$test.sh" ] || die "no such test: $test; there are: $(cd "$here/tests" && for file in *.sh; do printf '%s ' "${file%.sh}"; done)"
+    [ -n "$(script "$test")" ] || die "no such test: $test; there are: $(cd "$here" && for file in {tests,measure}/*.sh; do basename "$file" .sh; done | paste -sd' ')"
 done
 
 # --- What is needed of this machine
@@ -109,7 +115,7 @@ ln -s ../run "$root/var" # for those who want /var/run or /var/lock
 cp "$(command -v busybox)" "$root/bin/busybox"
 cp "$here/init" "$root/init"; chmod +x "$root/init"
 printf 'root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' > "$root/etc/passwd"
-cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,order,softdep,symbols} "$root/lib/modules/$release/"
+cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,order,softdep,symbols,dep.bin,alias.bin,builtin.bin,symbols.bin} "$root/lib/modules/$release/"
 
 add_libraries() { # that a program needs
     local library
@@ -144,12 +150,15 @@ add_built() { # thermocline, or an integration test
 
 modules=()
 for test in "${tests[@]}"; do
-    cp "$here/tests/$test.sh" "$root/tests/"
+    cp "$(script "$test")" "$root/tests/"
     : > "$root/tests/$test.env"
     for module in $(header "$test" modules); do modules+=("$module"); done
     for name in $(header "$test" built); do [ -e "$root/bin/$name" ] || add_built "$name"; done
 done
 for program in "${programs[@]}"; do add_program "$program"; done
+for test in "${tests[@]}"; do
+    for program in $(header "$test" "if there"); do ! command -v "$program" > /dev/null || add_program "$program"; done
+done
 
 # --- What serves disks to it
 
@@ -191,6 +200,18 @@ for test in "${tests[@]}"; do
         *) die "$test: '# server:' is unix or tcp" ;;
     esac
 done
+for test in "${tests[@]}"; do
+    # shellcheck disable=SC2046 # words
+    set -- $(header "$test" zoned-nvme)
+    [ $# -gt 0 ] || continue
+    truncate -s "$1" "$work/$test.zones"
+    shift
+    namespace=nvme-ns,drive=$test,bus=nvme-$test,zoned=true
+    for setting in "$@"; do
+        case $setting in logical_block_size=*) namespace+=,$setting,physical_block_size=${setting#*=} ;; *) namespace+=,zoned.$setting ;; esac
+    done
+    machine+=(-drive "file=$work/$test.zones,if=none,id=$test,format=raw" -device "nvme,id=nvme-$test,serial=$test" -device "$namespace")
+done
 # Many modules share what they need: each is looked up once.
 for module in $(printf '%s\n' "${modules[@]}" | sort -u); do add_module "$module"; done
 (cd "$root" && find . | cpio -o -H newc --quiet > "$work/initrd")
@@ -202,7 +223,7 @@ timeout --foreground "${GUEST_TIMEOUT:-1500}" qemu-system-x86_64 -accel "${GUEST
     -m "${GUEST_MEMORY:-1024}" -cpu max -nodefaults -nographic -no-reboot -serial stdio \
     -kernel "$cache/kernel/boot/vmlinuz-$release" -initrd "$work/initrd" \
     -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable" "${machine[@]}" \
-    < /dev/null 2>&1 | tr -d '\r' | grep --line-buffered -v -E 'SeaBIOS|Booting from|^$' | sed -u 's/^.*GUEST booted/GUEST booted/' | tee "$cache/console.log" || true
+    < /dev/null 2>&1 | stdbuf -oL tr -d '\r' | grep --line-buffered -v -E 'SeaBIOS|Booting from|^$' | sed -u 's/^.*GUEST booted/GUEST booted/' | tee "$cache/console.log" || true
 echo "guest: $((SECONDS - begun)) s in the machine"
 
 grep -q '^GUEST done' "$cache/console.log" || die "the machine did not come to its end; see $cache/console.log" 3

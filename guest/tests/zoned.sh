@@ -1,14 +1,17 @@
-# Our server on a zoned block device, the kernel's null one: a file system on it, the server killed under it and started again.
-# modules: null_blk nbd crc32c_generic ext4
+# Our server on zoned block devices: the kernel's null one, and a zoned NVMe namespace of QEMU's, whose zones hold less than
+# their size, of which few may be active, and whose blocks have 512 bytes. A file system on each, the server killed under it
+# and started again.
+# modules: null_blk nvme nbd crc32c_generic ext4
 # programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) e2fsck(e2fsprogs) blkzone(util-linux) fio(fio)
 # built: thermocline
+# zoned-nvme: 112M zone_size=4M zone_capacity=3M max_active=6 max_open=5 logical_block_size=512
 
-for module in nbd crc32c_generic ext4; do modprobe $module; done
+for module in nbd crc32c_generic ext4 nvme; do modprobe $module; done
 trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
 
 start() {
     rm -f /tmp/sock
-    thermocline serve $chip --unix /tmp/sock 2>> /tmp/server &
+    thermocline serve $chip --policy $policy --unix /tmp/sock 2>> /tmp/server &
     server=$!
     for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
     nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
@@ -29,10 +32,10 @@ verify() {
     cmp /tmp/random /mnt/random || fail "what was synced last differs"
 }
 
-# session DEVICE: a store on it.
+# session DEVICE POLICY ROUNDS: a store on it, under which the server is killed once a round.
 session() {
-    chip=zoned:$1
-    echo "$1: $(cat /sys/block/"${1#/dev/}"/queue/nr_zones) zones, $(cat /sys/block/"${1#/dev/}"/queue/max_active_zones) of them active (0: all)"
+    chip=zoned:$1 policy=$2
+    echo "$1: $(cat /sys/block/"${1#/dev/}"/queue/nr_zones) zones, $(cat /sys/block/"${1#/dev/}"/queue/max_active_zones) of them active (0: all), $2"
     rm -f /tmp/server
     # Something of another program's.
     last=$(blkzone report $1 | tail -1 | sed 's/^ *start: *\(0x[0-9a-f]*\).*/\1/')
@@ -46,7 +49,7 @@ session() {
     cp -r /lib/modules/*/kernel/drivers/net /mnt/ 2> /dev/null || cp -r /lib/modules/*/kernel/drivers /mnt/net
     sync
     fingerprints /mnt/net > /tmp/expected
-    for round in 1 2; do
+    for round in $(seq $3); do
         # Written over again and again, in whatever order.
         fio --name=churn --directory=/mnt --size=12m --io_size=24m --rw=randwrite --bs=4k --verify=crc32c --do_verify=1 \
             --verify_fatal=1 --end_fsync=1 --fallocate=none > /tmp/out 2>&1 || { cat /tmp/out; fail "fio in round $round"; }
@@ -82,4 +85,9 @@ null_blk() {
 }
 size=80
 null_blk blocksize=4096 zone_size=2 zone_nr_conv=4
-session "$null"
+session "$null" thermocline 1
+
+for disk in /sys/block/nvme*; do [ "$(cat "$disk/queue/zoned")" != host-managed ] || nvme=/dev/${disk##*/}; done
+session "$nvme" greedy 2
+if thermocline serve zoned:$nvme --policy cat --unix /tmp/sock > /tmp/out 2>&1; then fail "too few active zones"; fi
+grep -q "max_active_zones" /tmp/out || { cat /tmp/out; fail "no word of the limit"; }
