@@ -115,7 +115,7 @@ ln -s ../run "$root/var" # for those who want /var/run or /var/lock
 cp "$(command -v busybox)" "$root/bin/busybox"
 cp "$here/init" "$root/init"; chmod +x "$root/init"
 printf 'root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' > "$root/etc/passwd"
-cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,order,softdep,symbols,dep.bin,alias.bin,builtin.bin,symbols.bin} "$root/lib/modules/$release/"
+cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,order,softdep,symbols} "$root/lib/modules/$release/"
 
 add_libraries() { # that a program needs
     local library
@@ -157,7 +157,12 @@ for test in "${tests[@]}"; do
 done
 for program in "${programs[@]}"; do add_program "$program"; done
 for test in "${tests[@]}"; do
-    for program in $(header "$test" "if there"); do ! command -v "$program" > /dev/null || add_program "$program"; done
+    for program in $(header "$test" "if there"); do
+        command -v "$program" > /dev/null || continue
+        add_program "$program"
+        # Those that load modules themselves look them up in these.
+        cp "$cache/kernel/lib/modules/$release"/modules.{dep,alias,builtin,symbols}.bin "$root/lib/modules/$release/"
+    done
 done
 
 # --- What serves disks to it
