@@ -233,7 +233,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         if self.is_paced() {
             return self.pace(bank, 1, now);
         }
-        if self.cleaner.is_begun() {
+        if self.is_lent() {
             self.keep_reserve(bank, now)?;
         }
         if self.parts.config.trigger == Trigger::Eager {
@@ -255,7 +255,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
     /// after a clean mount.
     pub(super) fn set_follow_up(&mut self) {
         self.follows_up = self.is_paced
-            || self.cleaner.is_begun()
+            || self.is_lent()
             || self.parts.config.trigger == Trigger::Eager
             || self.parts.banks.iter().any(|bank| bank.watches())
             || self.parts.journal.as_ref().is_some_and(|journal| journal.says_clean());

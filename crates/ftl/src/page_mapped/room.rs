@@ -221,19 +221,37 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
         }
     }
 
-    /// A page of the host was written while victims are cleaned in idle time, and in no other. Survivors that
-    /// were moved have what the reserve lent, and the host none of it: a victim that needs the rest is cleaned
-    /// now, as one would be without idle time.
+    /// Whether survivors moved in idle time may have taken blocks of the reserve: then room of open blocks belongs to it, and
+    /// the host must not take all of that.
+    #[inline(always)]
+    pub(super) fn is_lent(&self) -> bool {
+        let Parts { banks, config, .. } = &self.parts;
+        config.idle_free > 0
+            && (self.cleaner.is_begun()
+                || banks.iter().any(|bank| bank.free_blocks() < banks.reserve()))
+    }
+
+    /// A page of the host was written while the reserve is lent to survivors. The host gets none of it: a victim that needs
+    /// the rest is cleaned now, as one would be without idle time, and another one if that does not suffice.
     #[cold]
     #[inline(never)]
     pub(super) fn keep_reserve(&mut self, bank: usize, now: u64) -> Result<(), FtlError> {
         let parts = &mut self.parts;
-        let moved = self.cleaner.partial(bank).map(|partial| u64::from(partial.moved()));
-        let is_short =
-            |moved: u64| parts.banks[bank].free_pages() + moved <= parts.banks.reserve_pages();
-        if moved.is_some_and(is_short) && !parts.failures.is_frozen() {
-            let done = self.cleaner.finish(parts, bank, now);
-            gave(parts, done)?;
+        loop {
+            let moved = self.cleaner.partial(bank).map(|partial| u64::from(partial.moved()));
+            let free = parts.banks[bank].free_pages() + moved.unwrap_or(0);
+            if free > parts.banks.reserve_pages() || parts.failures.is_frozen() {
+                break;
+            }
+            let gave = if moved.is_some() {
+                let done = self.cleaner.finish(parts, bank, now);
+                gave(parts, done)?
+            } else {
+                self.cleaner.clean(parts, bank, &mut false, now)?
+            };
+            if !gave {
+                break;
+            }
         }
         self.set_follow_up();
         Ok(())

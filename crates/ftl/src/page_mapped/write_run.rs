@@ -48,8 +48,7 @@ impl<C: Chip, P: Placement> PageMapped<C, P> {
             return Ok(0);
         }
         let Parts { placement, banks, config, .. } = &self.parts;
-        let cleans = config.trigger == Trigger::Eager
-            || !self.is_paced() && self.cleaner.partial(0).is_some();
+        let cleans = config.trigger == Trigger::Eager || !self.is_paced() && self.is_lent();
         let is_plain = banks.len() == 1 && placement.hot_pages().is_none() && !cleans;
         if is_plain && self.is_paced() {
             return self.write_and_pay(run);

@@ -195,6 +195,31 @@ fn short_steps_lend_the_host_nothing_of_the_reserve() {
     }
 }
 
+/// Idle time begins a victim where the host has just taken the last page beside the reserve.
+#[test]
+fn a_victim_begun_in_idle_time_leaves_the_reserve() {
+    let geometry = Geometry {
+        banks: 1,
+        channels: 1,
+        blocks_per_bank: 33,
+        pages_per_block: 11,
+        page_size: 512,
+        oob_size: 0,
+        header_pages: 0,
+        system_blocks: 0,
+    };
+    let mut setup =
+        Setup::new(geometry, 288, Named::plain("random"), Named::plain("segment-split"));
+    setup.rules = Rules { in_order: false, endurance: 1000, initial_bad_blocks: 2 };
+    setup.bad = vec![BlockId(1), BlockId(0)];
+    setup.config.watermarks = Watermarks { reserve: 2, low: 3, high: 3 };
+    setup.config.idle_free = 6;
+    setup.time_scale = 1.0;
+    setup.seed = 6_712_936_722_595_049_052;
+    let (steps, trims, read_only, marks, revivals) = (97, 0, 0, 0, 0);
+    run(&Case { setup, steps, trims, read_only, marks, revivals, filled_first: true });
+}
+
 /// Traffic that is to make a page of the host wait long.
 #[derive(Clone, Debug)]
 struct Paced {
