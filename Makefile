@@ -82,6 +82,8 @@ docs: ## only the documentation as a site, to be read without a server: target/s
 	cargo run --quiet --locked --package thermocline-site -- $(TARGET)/site/docs
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
+# Property tests draw the same cases each time. Another seed looks for others: PROPTEST_RNG_SEED=2 make test
+test: export PROPTEST_RNG_SEED ?= 1
 # Notes for a second build cost a quarter of the first.
 test: export CARGO_INCREMENTAL := 0
 test: none-skipped ## every check and every test; the last lines say what was skipped, and why
