@@ -60,20 +60,10 @@ files() {
 }
 blank() { blkzone reset $zones; dd if=/dev/zero of=$plain bs=1M count=64 2> /dev/null || true; sync; }
 
-serve() { # POLICY
+store() { # POLICY
     blank
     thermocline format zoned:$zones --force > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
-    rm -f /tmp/sock
-    thermocline serve zoned:$zones --policy "$1" --unix /tmp/sock > /tmp/server 2>&1 &
-    server=$!
-    for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
-    nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
-}
-unserve() {
-    nbd-client -d /dev/nbd0 > /dev/null
-    kill $server
-    wait $server || { cat /tmp/server; fail "the server ended with $?"; }
-    thermocline stat zoned:$zones --json | grep -E '"erases(_total)?":' || true
+    start_server zoned:$zones --policy "$1"
 }
 has() { command -v "$1" > /dev/null; }
 dmzoned() {
@@ -85,9 +75,9 @@ dmzoned() {
 
 echo "4 KiB writes at random in $region, 16 at once, $seconds s each"
 for policy in greedy thermocline; do
-    serve $policy
+    store $policy
     blocks "thermocline ($policy)" /dev/nbd0
-    unserve
+    stop_server
 done
 if has dmzadm; then
     dmzoned
@@ -97,11 +87,11 @@ else
     echo "dm-zoned: no dmzadm on this machine"
 fi
 echo "4 KiB writes at random in 80 files of 2 MiB, zipf 1.2, each 32 of them synced"
-serve thermocline
+store thermocline
 mkfs.ext4 -q -F /dev/nbd0
 mount -t ext4 -o discard /dev/nbd0 /mnt
 files "ext4 on thermocline"
-unserve
+stop_server
 if has dmzadm; then
     dmzoned
     mkfs.ext4 -q -F $dm

@@ -10,19 +10,6 @@ chip=mtd:/dev/mtd0
 pass=0 rounds=4 layer=
 trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
 
-start() {
-    rm -f /tmp/sock
-    # Its log is of all starts on a chip.
-    thermocline serve $chip --unix /tmp/sock 2>> /tmp/server &
-    server=$!
-    for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
-    nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
-}
-stop() {
-    nbd-client -d /dev/nbd0 > /dev/null
-    kill $server
-    wait $server || { cat /tmp/server; fail "the server ended with $?"; }
-}
 check() { thermocline check $chip > /tmp/out 2>&1 || { cat /tmp/server /tmp/out; fail "not sound $*"; }; }
 bad_blocks() { thermocline stat $chip --json | sed -n 's/^ *"bad_blocks": \([0-9]*\),*$/\1/p'; }
 # In four rounds more than the chip holds, so that it has to clean; what was synced last is of $pass.
@@ -52,7 +39,7 @@ session() {
     thermocline format $chip $layer > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
     if thermocline format $chip > /tmp/out 2>&1; then fail "what is formatted was formatted again"; fi
 
-    start
+    start_server $chip
     if thermocline check $chip > /tmp/out 2>&1; then fail "a chip in use was opened twice"; fi
     mkfs.ext4 -q -F /dev/nbd0
     mount -t ext4 -o discard /dev/nbd0 /mnt
@@ -68,7 +55,7 @@ session() {
     nbd-client -d /dev/nbd0 > /dev/null 2>&1 || true
     check "after kill -9"
 
-    start
+    start_server $chip
     code=0
     e2fsck -fy /dev/nbd0 > /tmp/out 2>&1 || code=$?
     [ $code -le 1 ] || { cat /tmp/out; fail "e2fsck: $code"; }
@@ -76,15 +63,15 @@ session() {
     verify
     churn
     umount /mnt
-    stop
+    stop_server
     check "after it was stopped"
 
-    start
+    start_server $chip
     e2fsck -fn /dev/nbd0 > /tmp/out 2>&1 || { cat /tmp/out; fail "e2fsck after it was stopped"; }
     mount -t ext4 -o ro /dev/nbd0 /mnt
     verify
     umount /mnt
-    stop
+    stop_server
     bad=$(bad_blocks)
     # What the simulator says it let fail, by erase block.
     failed=$(dmesg | sed -n 's/.*simulating erase failure in erase block \([0-9]*\).*/\1/p; s/.*simulating write failure in page \([0-9]*\).*/\1 64/p' \

@@ -9,18 +9,6 @@
 for module in nbd crc32c_generic ext4 nvme; do modprobe $module; done
 trap 'code=$?; [ $code = 0 ] || tail -n 20 /tmp/server; exit $code' EXIT
 
-start() {
-    rm -f /tmp/sock
-    thermocline serve $chip --policy $policy --unix /tmp/sock 2>> /tmp/server &
-    server=$!
-    for _ in $(seq 100); do [ -S /tmp/sock ] && break; sleep 0.1; done
-    nbd-client -unix /tmp/sock /dev/nbd0 -N "" -C 2 > /tmp/out 2>&1 || { cat /tmp/out /tmp/server; fail "connect"; }
-}
-stop() {
-    nbd-client -d /dev/nbd0 > /dev/null
-    kill $server
-    wait $server || { cat /tmp/server; fail "the server ended with $?"; }
-}
 # What was cut off counts as leaked, and nothing may be lost.
 lost() {
     thermocline check $chip --json > /tmp/out 2>&1 || true
@@ -42,7 +30,7 @@ session() {
     dd if=/dev/urandom of=$1 bs=4k count=1 seek=$((last / 8)) oflag=direct 2> /dev/null
     if thermocline format $chip > /tmp/out 2>&1; then fail "data of another program were formatted away"; fi
     thermocline format $chip --force --over-provisioning 60% > /tmp/out 2>&1 || { cat /tmp/out; fail "format"; }
-    start
+    start_server $chip --policy $policy
     if thermocline check $chip > /tmp/out 2>&1; then fail "a device in use was opened twice"; fi
     mkfs.ext4 -q -F /dev/nbd0
     mount -t ext4 -o discard /dev/nbd0 /mnt
@@ -60,13 +48,13 @@ session() {
         nbd-client -d /dev/nbd0 > /dev/null 2>&1 || true
         umount /mnt 2> /dev/null || umount -l /mnt
         lost "after kill $round"
-        start
+        start_server $chip --policy $policy
         e2fsck -fp /dev/nbd0 > /tmp/out 2>&1 || [ $? = 1 ] || { cat /tmp/out; fail "e2fsck after kill $round"; }
         mount -t ext4 -o discard /dev/nbd0 /mnt
         verify
     done
     umount /mnt
-    stop
+    stop_server
     lost "at the end"
     echo "$1: $(thermocline stat $chip | grep 'erases of a block')"
 }

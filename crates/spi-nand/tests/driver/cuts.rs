@@ -5,23 +5,13 @@ use thermocline_embedded::{
     policy::{Cat, Dac},
 };
 use thermocline_spi_nand::{
-    Chip, Ecc, Id, Spare, SpiNand, chips,
+    SpiNand,
     simulated::{Simulated, TORN, Torn, w25n01gv_spare},
 };
 
-const PAGE: usize = 64;
-const LOGICAL: usize = 60;
+use crate::small::{PAGE, SMALL};
 
-/// A W25N01GV, but small.
-static SMALL: [Chip; 1] = [Chip {
-    id: Id::AfterDummy(&[0xef, 0xaa, 0x20]),
-    blocks: 24,
-    pages: 8,
-    page_size: PAGE as u16,
-    ecc: Ecc::Plain,
-    spare: Spare { first: 4, run: 4, stride: 16 },
-    ..chips::W25N01GV
-}];
+const LOGICAL: usize = 60;
 
 type Memory = Static<24, 5, 14, PAGE>;
 type Store<'a> = Ftl<'a, SpiNand<Simulated, Simulated>, Cat, Dac<2>>;

@@ -3,3 +3,5 @@
 mod bus;
 mod cuts;
 mod makers;
+#[path = "../common/small.rs"]
+mod small;

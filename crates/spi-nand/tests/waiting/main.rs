@@ -4,6 +4,8 @@
 #![allow(clippy::duplicate_mod)]
 
 mod dropped;
+#[path = "../common/small.rs"]
+mod small;
 
 use std::{
     future::Future,
@@ -11,24 +13,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use thermocline_spi_nand::{
-    Chip, Ecc, Id, Spare, chips,
-    simulated::{Simulated, w25n01gv_spare},
-};
-
-/// Bytes of a page.
-const PAGE: usize = 64;
-
-/// A W25N01GV, but small.
-static SMALL: [Chip; 1] = [Chip {
-    id: Id::AfterDummy(&[0xef, 0xaa, 0x20]),
-    blocks: 24,
-    pages: 8,
-    page_size: PAGE as u16,
-    ecc: Ecc::Plain,
-    spare: Spare { first: 4, run: 4, stride: 16 },
-    ..chips::W25N01GV
-}];
+use small::{PAGE, SMALL};
+use thermocline_spi_nand::simulated::{Simulated, w25n01gv_spare};
 
 fn small() -> Simulated {
     Simulated::new(&SMALL[0], 64, w25n01gv_spare)
