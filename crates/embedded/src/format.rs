@@ -105,6 +105,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
     /// Before anything is erased: no mount takes a snapshot of what was on the chip, whatever is left of it.
     async fn void_snapshots(&mut self) -> Result<(), Error> {
         self.find_snapshots().await?;
+        self.leave_touched_page().await?;
         // A block that is newer than all of these is not erased any more.
         if self.snapshots.number > 0 && !self.open_snapshot_block(0).await? {
             self.outdate_snapshot().await?;
@@ -138,7 +139,9 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
                     Choice::Open => {
                         let is_open = !self.nand.is_cached()
                             && self.area(last).await? == Found::Blank
-                            && self.area(last - 1).await? == Found::Blank;
+                            && self.area(last - 1).await? == Found::Blank
+                            && self.is_untouched(last).await?;
+                        self.buffer.fill(0);
                         if !is_open {
                             continue;
                         }

@@ -77,6 +77,7 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
         self.snapshots = Snapshots::NONE;
         if self.takes_snapshots() {
             self.find_snapshots().await?;
+            self.leave_touched_page().await?;
             if self.snapshots.is_saved && self.snapshots.torn == 0 && self.find(true).await? {
                 return Ok(());
             }
@@ -227,6 +228,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             Err(NandError::Device) => Err(Error::Device),
             Err(_) => Ok(false),
         }
+    }
+
+    /// Whether a page can be read and is blank: a program that was cut off may leave its area blank, and its data not. The buffer
+    /// holds it.
+    pub(crate) async fn is_untouched(&mut self, page: u32) -> Result<bool, Error> {
+        Ok(self.is_readable(page).await? && self.buffer.iter().all(|&byte| byte == 0xff))
     }
 
     /// What nothing leads to is free.

@@ -183,6 +183,19 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         Ok(())
     }
 
+    /// Where the page that would be programmed next is not blank, though its area is, nothing more is programmed into its block.
+    pub(crate) async fn leave_touched_page(&mut self) -> Result<(), Error> {
+        let Snapshots { block, next, .. } = self.snapshots;
+        if block != NOWHERE
+            && next < self.shape.pages
+            && !self.is_untouched(block * self.shape.pages + next).await?
+        {
+            // No two pages with blank areas are ever left out.
+            self.snapshots.next = self.shape.pages;
+        }
+        Ok(())
+    }
+
     /// The last page of a block that is not blank. Behind a loss of power one page is left out, and never two.
     async fn last_of_snapshot_block(&mut self, block: u32) -> Result<u32, Error> {
         let first = block * self.shape.pages;

@@ -38,6 +38,8 @@ pub struct Faults {
     pub torn: bool,
     /// Or the area of a page is written, and its data are not.
     pub area_alone: bool,
+    /// A program that a cut ends leaves a page that cannot be read, beside an area that is blank.
+    pub unseen: bool,
     /// Pages that a cut left torn can be read at one time and not at another.
     pub flicker: bool,
     /// A program that a cut ends may read well at first and fail later.
@@ -352,6 +354,11 @@ impl Chip {
 
     /// What is left of a program that was cut off.
     fn cut_program(&mut self, page: usize, data: &[u8], area: &[u8; AREA]) {
+        if self.faults.unseen {
+            self.set(page, data, &[0xff; AREA]);
+            self.cells[page].data_reads = false;
+            return;
+        }
         let all = if self.faults.torn { 5 + u32::from(self.faults.area_alone) } else { 2 };
         let outcome = self.draws.below(all);
         if self.faults.unstable && self.draws.once_in(2) {
