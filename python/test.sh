@@ -13,7 +13,6 @@ target=${CARGO_TARGET_DIR:-target}
 cargo build --locked --workspace --lib --tests --features "${FEATURES:-}"
 cp "$target/debug/lib_native.so" python/thermocline/_native.abi3.so
 [ -x .venv/bin/pip ] || python3 -m venv .venv
-# The package itself is not installed: its module is the one just built.
 .venv/bin/python - <<'WANTED' >"$target/python-wanted"
 try:
     import tomllib
@@ -24,5 +23,8 @@ print(*project["dependencies"], *project["optional-dependencies"]["test"], sep="
 WANTED
 .venv/bin/pip install --quiet --disable-pip-version-check --requirement "$target/python-wanted"
 .venv/bin/pyright --pythonpath .venv/bin/python
+# As users see it: a path among the installed packages, as of `pip install --editable`, whose module is the one just built.
+echo "$PWD/python" >"$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/thermocline.pth"
+python/typed.sh "$PWD/.venv/bin"
 python/docs.sh
 PYTHONPATH=python .venv/bin/python -m pytest -q python/tests

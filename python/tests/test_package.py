@@ -45,6 +45,11 @@ def test_import_is_quick():
     assert took < 0.1, f"{took:.3f} s"
 
 
+def test_the_file_for_checkers_has_every_public_name():
+    text = (pathlib.Path(__file__).parent / "typed.py").read_text()
+    assert [name for name in tc.__all__ if f"tc.{name}" not in text and name not in ("policy", "results")] == []
+
+
 def test_typed_settings_are_those_of_the_spec():
     path = pathlib.Path(__file__).parents[1] / "settings.py"
     spec = importlib.util.spec_from_file_location("settings", path)

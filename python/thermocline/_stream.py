@@ -12,6 +12,8 @@ from . import _native
 from ._progress import ThermoclineWarning
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = ["Rows"]
@@ -67,11 +69,11 @@ class Rows:
         finally:
             self._said()
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> pl.DataFrame:
         """All rows as a ``polars.DataFrame``."""
         return module("polars", "polars").from_arrow(self.to_arrow())
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """All rows as a ``pandas.DataFrame``; whole numbers that may be missing are ``UInt64`` or ``UInt32``."""
         pa, pandas = module("pyarrow", "'thermocline[arrow]'"), module("pandas", "pandas")
         table = self.to_arrow()

@@ -8,7 +8,7 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
 from . import trace as _trace
@@ -16,6 +16,9 @@ from ._places import Places
 from ._progress import Progress, Telling
 from ._words import Setting, axes_of, texts
 from .results import Tuned
+
+if TYPE_CHECKING:
+    import optuna
 
 _Candidate = tuple[int, tuple[int, ...], tuple[int, ...]]
 _Share = Union[str, float]
@@ -30,7 +33,7 @@ def tune(
     part: _Share = 0.6,
     price: float = 1.0,
     parameters: bool = True,
-    study: Any = None,
+    study: optuna.Study | None = None,
     threads: int = 0,
     progress: Progress = None,
     **settings: Setting,

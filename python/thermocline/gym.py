@@ -82,6 +82,10 @@ class DeviceVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+    observation_space: gymnasium.Space[Any]
+    action_space: gymnasium.Space[Any]
+    single_observation_space: gymnasium.Space[Any]
+    single_action_space: gymnasium.Space[Any]
 
     def __init__(
         self,

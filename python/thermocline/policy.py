@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
 
 from . import _native
+from ._native import Blocks, Cleaning
 from ._words import texts as _texts
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "SIGNATURES", "Device", "NativePlacement", "NativeVictim", "Placement", "Policy", "PolicyLike", "Victim",
+    "SIGNATURES", "Blocks", "Cleaning", "Device", "NativePlacement", "NativeVictim", "Placement", "Policy", "PolicyLike", "Victim",
 ]
 
 _MOST_STREAMS = 64
@@ -142,12 +143,12 @@ class Victim(_Python):
         some tens of times a cleaning, with numbers, not arrays."""
         raise NotImplementedError
 
-    def score(self, blocks: _native.Blocks, now: int) -> ArrayLike:
+    def score(self, blocks: Blocks, now: int) -> ArrayLike:
         """A score for each block, shape (len(blocks),): the candidate of least score is cleaned, the lowest number
         among equals. Scores of blocks that are no candidates do not matter; those of others must not be NaN."""
         raise NotImplementedError
 
-    def choose(self, blocks: _native.Blocks, now: int) -> int | None:
+    def choose(self, blocks: Blocks, now: int) -> int | None:
         """The number of the block to clean, one of ``blocks.candidates``; ``None`` if none is worth it."""
         raise NotImplementedError
 
@@ -187,7 +188,7 @@ class Placement(_Python):
         all. ``now`` is the time of the first. Without this method all go to stream 0."""
         raise NotImplementedError
 
-    def survivors(self, pages: NDArray[np.uint32], victim: _native.Cleaning) -> ArrayLike:
+    def survivors(self, pages: NDArray[np.uint32], victim: Cleaning) -> ArrayLike:
         """Streams of the valid pages of the block ``victim``, in physical order, shape (n,), or one for all. Asked
         once. Without this method all go to stream 0."""
         raise NotImplementedError

@@ -18,6 +18,8 @@ from ._plot import drawing, label
 
 if TYPE_CHECKING:
     import numpy as np
+    import optuna
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "Fleet", "History", "Result", "Searched", "Sweep", "Tuned"]
@@ -196,7 +198,7 @@ class Result:
     def _repr_html_(self) -> str:
         return _html(["figure", "value"], list(self.flat().items()))
 
-    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """Write amplification over host writes, on axes of matplotlib; to ``file`` too (``"figure.pdf"``: a column
         wide, for papers). Needs ``run(history=True)``."""
         if self.history is None:
@@ -251,7 +253,7 @@ class Comparison(_Rows):
         names = ["trace.path", "config.policy", "write_amplification", "flash.erases"]
         return _html(names, [[row.get(name) for name in names] for row in self.rows()])
 
-    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """A bar of write amplification for each policy; to ``file`` too."""
         ran = [(r.write_amplification, r.policy) for r in self.results if r.write_amplification is not None]
         ran.sort()
@@ -395,9 +397,9 @@ class Sweep(_Rows):
         x: str,
         y: str = "write_amplification",
         hue: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         file: str | os.PathLike[str] | None = None,
-    ) -> Any:
+    ) -> Axes:
         """Lines of figure ``y`` over ``x``, one for each ``hue``, on axes of matplotlib; to ``file`` too
         (``"figure.pdf"``: a column wide, for papers).
 
@@ -470,7 +472,7 @@ class Fleet(_Rows):
         names = ["policy", "volumes", "write_amplification", "median", "p90", "worst", "best_share"]
         return _html(names, [[one.get(name) for name in names] for one in self.summaries])
 
-    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """The share of volumes up to each write amplification, a line for each policy."""
         values: dict[str, list[float]] = {one["policy"]: [] for one in self.summaries}
         table = self.to_arrow().select(["asked.policy", "write_amplification"]).to_pydict()
@@ -489,7 +491,7 @@ class Fleet(_Rows):
 class Tuned:
     """What a search found: ``thermocline tune --json``."""
 
-    def __init__(self, data: dict[str, Any], study: Any = None) -> None:
+    def __init__(self, data: dict[str, Any], study: optuna.Study | None = None) -> None:
         self.data = data
         self.study = study
         """The study of Optuna, with its trials."""
@@ -551,7 +553,7 @@ class Tuned:
             f"<p><code>{html.escape(self.best['command'])}</code></p>"
         )
 
-    def plot(self, ax: Any = None, file: str | os.PathLike[str] | None = None) -> Any:
+    def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """Write amplification and RAM of every trial, with the Pareto front of the two and the choice."""
         def of(trial: dict[str, Any]) -> tuple[Any, Any]:
             searched: dict[str, Any] = trial["searched"] or {}
