@@ -4,9 +4,11 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import joblib
 import numpy as np
+import pyarrow.dataset
 import pytest
 import submitit
 
@@ -46,6 +48,24 @@ def test_submitit(tmp_path, expected):
     executor = submitit.LocalExecutor(tmp_path / "jobs")
     executor.update_parameters(timeout_min=5)
     assert swept(tmp_path / "store", executor) == without_perf(expected)
+
+
+def test_all_at_once_on_one_store_compute_each_cell_once(tmp_path):
+    slurm = submitit.LocalExecutor(tmp_path / "jobs")
+    slurm.update_parameters(timeout_min=5)
+    with multiprocessing.get_context("spawn").Pool(1) as pool, ProcessPoolExecutor(1) as processes:
+        engines = [None, processes, pool, joblib.Parallel(n_jobs=1), slurm]
+
+        def sweep(engine):
+            places = {"store": tmp_path / "store", "dataset": tmp_path / "rows"}
+            return tc.sweep(GRID, executor=engine, seeds=4, progress=False, **places)
+
+        with ThreadPoolExecutor(len(engines)) as threads:
+            all_ = list(threads.map(sweep, engines))
+    assert sum(one.computed for one in all_) == 8 and {len(one.failures) for one in all_} == {4}
+    assert all(one == all_[0] and one.rows() == all_[0].rows() for one in all_)
+    rows = pyarrow.dataset.dataset(tmp_path / "rows").to_table()
+    assert rows.num_rows - sum(map(bool, rows["error"].to_pylist())) == 8 == len(set(rows["digest"].to_pylist()) - {""})
 
 
 def test_numbers_of_a_grid_are_numbers(tmp_path):

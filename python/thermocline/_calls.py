@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from . import policy as _policy
 from . import trace as _trace
-from ._places import Places
+from ._places import Options, Places
 from ._progress import Progress, Telling
 from ._sweep import several
 from ._words import texts, words
@@ -27,12 +27,14 @@ def run(
     policy: _policy.PolicyLike | None = None,
     *,
     history: bool = False,
+    storage_options: Options = None,
     progress: Progress = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
     """Runs one policy on one input.
 
-    ``trace`` is what :func:`thermocline.trace.open` takes; or give ``workload="hot-cold:90/10"``. Settings are
+    ``trace`` is what :func:`thermocline.trace.open` takes, or an address that fsspec opens, with ``storage_options`` as of
+    polars and pandas; or give ``workload="hot-cold:90/10"``. Settings are
     the options of ``thermocline run`` with underscores: ``over_provisioning="7%"``, ``device="slc-generic"``,
     ``ops="-trim"``, ``seed=2``, ``check=True``. ``policy``, ``victim`` and ``placement`` are names or objects of
     :mod:`thermocline.policy`; what such an object raises is raised here. With ``history`` the result has time series. ``progress`` is
@@ -43,7 +45,7 @@ def run(
     Raises :class:`~thermocline.UsageError`, :class:`~thermocline.InputError`,
     :class:`~thermocline.FailedError`; ``KeyboardInterrupt`` after Ctrl-C, when the run has stopped.
     """
-    places = Places([] if trace is None else [trace])
+    places = Places([] if trace is None else [trace], storage_options)
     given = _policy.Given()
     said = words({"trace": places.local(), **given.settings({"policy": policy, **settings})})
     with Telling(progress) as listener:
@@ -57,12 +59,13 @@ def compare(
     trace: _trace.TraceLike | Sequence[_trace.TraceLike] = None,
     policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
+    storage_options: Options = None,
     progress: Progress = None,
     **settings: Unpack[CompareSettings],
 ) -> Comparison:
     """Runs several policies (by default all presets that can be built) on one trace or a list of them, in
     parallel, beside the oracle. Settings are the options of ``thermocline compare``."""
-    places = Places(several(trace))
+    places = Places(several(trace), storage_options)
     given = _policy.Given()
     chosen = _policy.chosen(policies, given)
     said = words({"trace": places.local(), "policies": chosen, **given.settings(settings)})

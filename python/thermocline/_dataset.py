@@ -7,9 +7,11 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from . import _native
+from ._places import Options, alone, file_system
 
 _ROWS = 256
 _SECONDS = 10.0
@@ -27,40 +29,57 @@ def _modules() -> tuple[Any, Any]:
 class Dataset:
     """Rows that are written when there are enough of them, or when they are old enough.
 
-    ``where`` is a folder or an address that pyarrow knows (``s3://...``).
+    ``where`` is a folder or an address that pyarrow knows (``s3://...``); with ``options``, one that fsspec knows.
+    Sweeps with one ``store`` may write to one data set: they write in turn, and what another wrote is not written again.
     """
 
     def __init__(
-        self, where: str | os.PathLike[str], table: Callable[[list[int]], _native.Table] | None = None
+        self, where: str | os.PathLike[str], options: Options = None, store: str | None = None
     ) -> None:
-        pa, self._parquet = _modules()
-        self._pa = pa
+        self._pa, self._parquet = _modules()
         fs: Any = importlib.import_module("pyarrow.fs")
-        text = os.fspath(where)
+        self.where, self.options = os.fspath(where), options
+        text = self.where
         self._folder: str
-        self._system, self._folder = (
-            fs.FileSystem.from_uri(text) if "://" in text else (fs.LocalFileSystem(), os.path.abspath(text))
-        )
+        self._remote: Any = None
+        if "://" not in text:
+            self._system, self._folder = fs.LocalFileSystem(), os.path.abspath(text)
+        elif options:
+            self._remote, self._folder = file_system(text, options)
+            self._system = fs.PyFileSystem(fs.FSSpecHandler(self._remote))
+        else:
+            self._system, self._folder = fs.FileSystem.from_uri(text)
         self._system.create_dir(self._folder, recursive=True)
-        self._selector: Any = fs.FileSelector(self._folder)
-        self._table = table
-        self._pending: list[int] = []
+        self._selector: Any = fs.FileSelector(self._folder, allow_not_found=True)
+        self._store = store
+        self.table: Callable[[list[int]], _native.Table] | None = None
+        """Makes the rows of cells."""
+        self._pending: dict[int, int] = {}
         self._written = time.monotonic()
-        self._known = self._there()
+        self._known: set[int] = set()
+        self._read: set[str] = set()
+        self._learn()
+
+    def _alone(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._store is None else alone(self._store, "dataset")
 
     def _files(self) -> list[str]:
+        if self._remote is not None:
+            self._remote.invalidate_cache()
         return [info.path for info in self._system.get_file_info(self._selector) if info.base_name.startswith("part-")]
 
-    def _there(self) -> set[int]:
-        known: set[int] = set()
+    def _learn(self) -> None:
+        """Learns which rows there are by now."""
         for path in self._files():
+            if path in self._read:
+                continue
+            self._read.add(path)
             with self._system.open_input_file(path) as source:
                 file: Any = self._parquet.ParquetFile(source)
                 names = set(file.schema_arrow.names)
                 columns = [name for name in _KEYS if name in names]
                 rows: list[dict[str, Any]] = file.read(columns=columns).to_pylist()
-                known.update(self._key(row) for row in rows)
-        return known
+                self._known.update(self._key(row) for row in rows)
 
     @staticmethod
     def _key(row: dict[str, Any]) -> int:
@@ -71,16 +90,22 @@ class Dataset:
         key = self._key({"digest": digest, **{f"asked.{name}": value for name, value in settings.items()}})
         if key in self._known:
             return
-        self._known.add(key)
-        self._pending.append(cell)
+        self._pending.setdefault(key, cell)
         if len(self._pending) >= _ROWS or time.monotonic() - self._written > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
         """Writes what there is."""
-        if self._pending and self._table is not None:
-            self.write(f"part-{uuid.uuid4().hex}.parquet", self._table(self._pending))
-            self._pending = []
+        if self._pending and self.table is not None:
+            with self._alone():
+                self._learn()
+                cells = [cell for key, cell in self._pending.items() if key not in self._known]
+                if cells:
+                    name = f"part-{uuid.uuid4().hex}.parquet"
+                    self.write(name, self.table(cells))
+                    self._read.add(f"{self._folder}/{name}")
+            self._known.update(self._pending)
+            self._pending = {}
         self._written = time.monotonic()
 
     def write(self, name: str, rows: _native.Table) -> None:
@@ -96,7 +121,8 @@ class Dataset:
 
     def failures(self, cells: list[int]) -> None:
         """Cells without a result are in a file of their own, which is that of the last call."""
-        if cells and self._table is not None:
-            self.write("failed.parquet", self._table(cells))
-        elif self._system.get_file_info(f"{self._folder}/failed.parquet").is_file:
-            self._system.delete_file(f"{self._folder}/failed.parquet")
+        with self._alone():
+            if cells and self.table is not None:
+                self.write("failed.parquet", self.table(cells))
+            elif self._system.get_file_info(f"{self._folder}/failed.parquet").is_file:
+                self._system.delete_file(f"{self._folder}/failed.parquet")

@@ -13,7 +13,7 @@ from . import _native, _work
 from . import policy as _policy
 from . import trace as _trace
 from ._dataset import Dataset
-from ._places import Places, shared
+from ._places import Options, Places, shared
 from ._pool import Executors, Pool
 from ._progress import Progress, Telling
 from ._sweep import absolute, several
@@ -30,6 +30,7 @@ def fleet(
     *,
     store: str | os.PathLike[str] | None = None,
     dataset: str | os.PathLike[str] | None = None,
+    storage_options: Options = None,
     executor: Executors = None,
     partitions: int | None = None,
     progress: Progress = None,
@@ -41,7 +42,7 @@ def fleet(
     Without ``executor`` all cores of this machine work. With one (as of :func:`sweep`) a job is one of
     ``partitions``, by default four a worker: some of the traces. Of a single trace, or where more partitions are
     asked for than there are traces, it is some of the volumes, and every worker reads that trace whole: take a large
-    one apart by ``thermocline trace split`` before. Traces are those of :func:`sweep`.
+    one apart by ``thermocline trace split`` before. Traces and ``storage_options`` are those of :func:`sweep`.
 
     The rows, one for each volume and policy, stream into the folder ``dataset`` as Parquet, in place of what was
     there; without it they stay in memory. The summaries need a few numbers of each volume. ``store`` names a folder
@@ -49,19 +50,20 @@ def fleet(
     not stop the others.
     """
     store = absolute(store) if store is not None else None
-    places = Places(several(traces))
+    places = Places(several(traces), storage_options)
     given = _policy.Given(stored=store is not None)
     chosen = _policy.chosen(policies, given)
     said = tuple(words({"policies": chosen, "per_volume": True, **settings}))
+    rows = None if dataset is None else Dataset(dataset, storage_options)
     with Telling(progress) as listener:
         if executor is None and not any("://" in name for name in places.names):
             said = (*said, *words({"trace": places.names, "store": store}))
-            ended = _Ended(1, dataset)
+            ended = _Ended(1, rows)
             ended.add(0, _native.fleet(said, {}, places.memories, listener))
             return ended.fleet()
         with Pool(executor, in_flight=None) as pool:
             sent = () if pool.local else given.parcel()
-            return _spread(pool, places, said, sent, store, dataset, partitions, listener)
+            return _spread(pool, places, said, sent, store, rows, partitions, listener)
 
 
 def _spread(
@@ -70,7 +72,7 @@ def _spread(
     said: Words,
     policies: _policy.Parcel,
     folder: str | None,
-    dataset: str | os.PathLike[str] | None,
+    dataset: Dataset | None,
     partitions: int | None,
     listener: Any,
 ) -> Fleet:
@@ -131,14 +133,12 @@ def _parts(
 class _Ended:
     """Parts that have ended."""
 
-    def __init__(self, parts: int, dataset: str | os.PathLike[str] | None) -> None:
+    def __init__(self, parts: int, dataset: Dataset | None) -> None:
         self._sums = _native.Summing(parts)
         self._rows: dict[int, _native.Table] = {}
-        self._where = dataset
-        self._dataset: Dataset | None = None
+        self._dataset = dataset
         if dataset is not None:
-            self._dataset = Dataset(dataset)
-            self._dataset.clear()
+            dataset.clear()
         self.failures: list[tuple[str, str]] = []
         self.done = 0
 
@@ -152,5 +152,7 @@ class _Ended:
     def fleet(self) -> Fleet:
         summaries, failed = self._sums.summaries()
         rows = tuple(self._rows[number] for number in sorted(self._rows))
-        where = os.fspath(self._where) if self._where is not None else None
-        return Fleet(tuple(json.loads(summaries)), failed, tuple(self.failures), rows, where)
+        where = self._dataset
+        if where is None:
+            return Fleet(tuple(json.loads(summaries)), failed, tuple(self.failures), rows)
+        return Fleet(tuple(json.loads(summaries)), failed, tuple(self.failures), rows, where.where, where.options)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from . import trace as _trace
+from ._places import Options
 from ._stream import Rows
 from ._words import Setting, Words, words
 from .learned import Learned
@@ -26,8 +27,8 @@ USUAL = ("interval_1", "interval_2", "run", "writes", "interval_before")
 class _Opened:
     """A trace that is read again and again."""
 
-    def __init__(self, trace: _trace.TraceLike, settings: dict[str, Setting]) -> None:
-        self.path, self.memories = _trace._local(trace)
+    def __init__(self, trace: _trace.TraceLike, options: Options, settings: dict[str, Setting]) -> None:
+        self.path, self.memories = _trace._local(trace, options)
         self.words: Words = words(settings)
         self._at: dict[float, int] = {}
 
@@ -63,7 +64,7 @@ class Lives(Rows):
         return self._opened.part("ended", write), self._opened.part("begun", write)
 
 
-def lives(trace: _trace.TraceLike, **settings: Setting) -> Lives:
+def lives(trace: _trace.TraceLike, *, storage_options: Options = None, **settings: Setting) -> Lives:
     """Each page write of a trace, with the end of its life and what was known when it was written.
 
     Settings are those of a run that read or change a trace (``volume=``, ``ops=``, ``columns=``), and ``page_size=``
@@ -79,7 +80,7 @@ def lives(trace: _trace.TraceLike, **settings: Setting) -> Lives:
     Memory grows with the pages that are written (some 90 bytes each, where writes are near each other), not with the
     trace.
     """
-    return Lives(_Opened(trace, dict(settings)))
+    return Lives(_Opened(trace, storage_options, dict(settings)))
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,12 @@ class _Octaves:
 
 
 def predictability(
-    trace: _trace.TraceLike, features: Sequence[str] | None = None, *, split: float = 0.6, **settings: Setting
+    trace: _trace.TraceLike,
+    features: Sequence[str] | None = None,
+    *,
+    split: float = 0.6,
+    storage_options: Options = None,
+    **settings: Setting,
 ) -> Predictability:
     """How well lives can be foretold, by features of :attr:`Lives.features`, the most telling first.
 
@@ -159,7 +165,7 @@ def predictability(
     to be shorter. A better learner may foretell more of the same features, so this is no bound. Settings are those of
     :func:`lives`.
     """
-    opened = _Opened(trace, dict(settings))
+    opened = _Opened(trace, storage_options, dict(settings))
     named = list(USUAL if features is None else features)
     table = _native.Foreteller.learnt(opened.path, opened.words, opened.memories, named, opened.split_at(split))
     steps: list[Foretold] = []

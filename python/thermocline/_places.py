@@ -11,9 +11,9 @@ import importlib
 import json
 import os
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union, cast
 from urllib.parse import urlsplit
@@ -23,8 +23,13 @@ from . import trace as _trace
 from ._pool import Pool
 
 _STEP = 1 << 20
+_OPTIONS = "storage_options= is what fsspec takes for such an address"
 _VERSIONS = ("ETag", "etag", "mtime", "LastModified", "last_modified", "updated", "md5Hash", "content_md5")
 """What file systems call that which changes with a file."""
+
+
+Options = Union[Mapping[str, Any], None]
+"""What a file system of fsspec is made with: keys, an endpoint."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Remote:
 
     url: str
     digest: str
+    options: Options = field(default=None, repr=False, hash=False)
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,14 @@ class Spooled:
     folder: str
 
 
-Place = Union[Remote, Spooled, _trace.Trace, None]
+@dataclass(frozen=True)
+class Missing:
+    """No trace, and why."""
+
+    why: str
+
+
+Place = Union[Remote, Spooled, Missing, _trace.Trace, None]
 
 
 def is_address(name: str) -> bool:
@@ -58,38 +71,69 @@ def cache() -> Path:
 
 
 @contextmanager
-def _alone(name: str) -> Generator[None]:
-    """One process of the machine at a time."""
-    folder = cache() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / name).open("w") as file:
-        if os.name == "nt":
-            msvcrt: Any = importlib.import_module("msvcrt")
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
+def alone(folder: str | os.PathLike[str], name: str) -> Generator[None]:
+    """One holder of this name in a folder at a time, on all machines that share it. The lock of one that died is free.
+    A file system without locks has none."""
+    locks = Path(folder, ".locks")
+    locks.mkdir(parents=True, exist_ok=True)
+    with (locks / name).open("w") as file:
+        with suppress(OSError):
+            if os.name == "nt":
+                msvcrt: Any = importlib.import_module("msvcrt")
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+            else:
+                import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX)
+                fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _system(url: str) -> tuple[Any, str]:
+def file_system(url: str, options: Options) -> tuple[Any, str]:
+    """The file system of fsspec for an address, and the path in it."""
     try:
         core: Any = importlib.import_module("fsspec.core")
-    except ImportError:
-        raise _native.UsageError(f"{url} needs fsspec; pip install 'thermocline[remote]'") from None
-    return cast("tuple[Any, str]", core.url_to_fs(url))
+        return cast("tuple[Any, str]", core.url_to_fs(url, **(options or {})))
+    except ImportError as error:
+        if error.name == "fsspec":
+            raise _native.UsageError(f"{url} needs fsspec; pip install 'thermocline[remote]'") from None
+        raise _native.UsageError(f"{url}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise _native.UsageError(f"{url}: {error}; {_OPTIONS}") from None
 
 
-def digest_of(url: str) -> str:
+def looked_up(url: str, options: Options = None) -> tuple[str | None, str]:
+    """The digest of what is at an address, or why there is none."""
+    try:
+        return digest_of(url, options), ""
+    except _native.ThermoclineError as error:
+        return None, str(error)
+
+
+def digest_of(url: str, options: Options = None) -> str:
     """The SHA-256 of what is at an address, which is fetched unless it is known and has not changed."""
-    system, path = _system(url)
+    system, path = file_system(url, options)
+    try:
+        return _digest(system, path, url, options)
+    except _native.ThermoclineError:
+        raise
+    except TypeError as error:
+        raise _native.UsageError(f"{url}: {error}; {_OPTIONS}") from error
+    except Exception as error:
+        # Each file system has exceptions of its own.
+        missing = isinstance(error, FileNotFoundError)
+        why = "there is no such object" if missing else f"it cannot be read: {error or type(error).__name__}"
+        raise _native.InputError(f"{url}: {why}") from error
+
+
+def _digest(system: Any, path: str, url: str, options: Options) -> str:
     info: dict[str, Any] = system.info(path)
     version = [str(info[key]) for key in _VERSIONS if info.get(key)]
     version.append(str(info.get("size")))
-    name = hashlib.sha256(url.encode()).hexdigest()
+    # One name may be two objects, at two endpoints.
+    said = url + (json.dumps(dict(options), sort_keys=True, default=str) if options else "")
+    name = hashlib.sha256(said.encode()).hexdigest()
     known = cache() / "addresses" / name
-    with _alone(name):
+    with alone(cache(), name):
         if len(version) > 1 and known.is_file():
             kept = json.loads(known.read_text())
             if kept["version"] == version:
@@ -105,9 +149,9 @@ def fetch(remote: Remote) -> Path:
     path = cache() / remote.digest / _file_name(remote.url)
     if path.is_file():
         return path
-    with _alone(remote.digest):
+    with alone(cache(), remote.digest):
         if not path.is_file():
-            system, there = _system(remote.url)
+            system, there = file_system(remote.url, remote.options)
             if _fetched(system, there, path.name) != remote.digest:
                 raise _native.InputError(f"{remote.url}: it is not what it was when the work began; begin again")
     return path
@@ -140,6 +184,8 @@ def _fetched(system: Any, path: str, name: str) -> str:
 
 def of_here(trace: Place) -> tuple[str | None, dict[str, _native.Memory], str]:
     """On a worker: the path of a trace, or it in memory; and what tells it from others of its name."""
+    if isinstance(trace, Missing):
+        raise _native.InputError(trace.why)
     if isinstance(trace, Remote):
         return str(fetch(trace)), {}, trace.digest
     if isinstance(trace, Spooled):
@@ -161,10 +207,13 @@ def of_here(trace: Place) -> tuple[str | None, dict[str, _native.Memory], str]:
 class Places:
     """The traces of a call, by the names they have in it."""
 
-    def __init__(self, traces: Sequence[_trace.TraceLike]) -> None:
+    def __init__(self, traces: Sequence[_trace.TraceLike], options: Options = None) -> None:
         self.names: list[str] = []
         self.traces: dict[str, _trace.Trace] = {}
         self.digests: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
+        """Why nothing is known of what is at an address."""
+        self._options = options
         self._placed: dict[str, Any] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         for one in traces:
@@ -183,20 +232,27 @@ class Places:
 
     def local(self) -> list[str]:
         """Their names for this process, in which those at addresses are files."""
-        return [str(fetch(Remote(name, digest_of(name)))) if is_address(name) else name for name in self.names]
+        return [self._fetched(name) if is_address(name) else name for name in self.names]
+
+    def _fetched(self, url: str) -> str:
+        return str(fetch(Remote(url, digest_of(url, self._options), self._options)))
 
     def digest(self, pool: Pool) -> None:
         """Learns what is at the addresses; workers read them."""
         addresses = list(dict.fromkeys(name for name in self.names if is_address(name)))
-        for name, digest, error in pool.run(digest_of, addresses, lambda name: (name,)):
+        for name, told, error in pool.run(looked_up, addresses, lambda name: (name, self._options)):
+            digest, why = told or (None, f"{name}: {error}")
             if digest is None:
-                raise _native.InputError(f"{name}: {error}")
-            self.digests[name] = digest
+                self.missing[name] = why
+            else:
+                self.digests[name] = digest
 
     def placed(self, name: str | None, pool: Pool) -> Any:
         """What a worker is given for a trace: for one in memory a future of Dask, or files. Each is sent once."""
         if name in self.digests:
-            return Remote(name, self.digests[name])
+            return Remote(name, self.digests[name], self._options)
+        if name in self.missing:
+            return Missing(self.missing[name])
         trace = self.traces.get(name or "")
         if trace is None or pool.local:
             return trace

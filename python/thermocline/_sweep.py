@@ -11,7 +11,7 @@ from typing import Any, Union, cast, overload
 from . import _native, _work
 from . import policy as _policy
 from ._dataset import Dataset
-from ._places import Places, shared
+from ._places import Options, Places, shared
 from ._pool import Executors, Pool
 from ._progress import Progress, Telling
 from ._words import Setting, axes_of, numbers_of
@@ -46,6 +46,7 @@ def sweep(
     until: str,
     tolerance: float | str | None = None,
     store: str | os.PathLike[str] = STORE,
+    storage_options: Options = None,
     seeds: int = 1,
     progress: Progress = None,
 ) -> Searched: ...
@@ -57,6 +58,7 @@ def sweep(
     *,
     store: str | os.PathLike[str] = STORE,
     dataset: str | os.PathLike[str] | None = None,
+    storage_options: Options = None,
     executor: Executors = None,
     in_flight: int | None = None,
     seeds: int = 1,
@@ -71,6 +73,7 @@ def sweep(
     tolerance: float | str | None = None,
     store: str | os.PathLike[str] = STORE,
     dataset: str | os.PathLike[str] | None = None,
+    storage_options: Options = None,
     executor: Executors = None,
     in_flight: int | None = None,
     seeds: int = 1,
@@ -94,11 +97,15 @@ def sweep(
 
     ``grid["trace"]`` is a trace or a list of them: paths that workers can read, addresses that fsspec opens
     (``s3://bucket/a.csv.gz``: fetched once a machine, into ~/.cache/thermocline), traces in memory (sent to each
-    worker once).
+    worker once). Cells of a trace that is missing fail, the others run. ``storage_options`` is what fsspec makes the file
+    systems of addresses with, as polars and pandas have it: keys, an endpoint.
 
-    ``dataset`` is a folder, or an address that pyarrow knows, into which results stream as Parquet: a file a batch,
-    the columns of ``thermocline sweep`` behind one of digests, and ``failed.parquet``. A row that is there is not
-    written again.
+    ``dataset`` is a folder, or an address that pyarrow knows (with ``storage_options`` fsspec), into which results stream as
+    Parquet: a file a batch, the columns of ``thermocline sweep`` behind one of digests, and ``failed.parquet``. A row that
+    is there is not written again.
+
+    Several calls may work on one store at the same time, also on several machines: each cell is computed once, and
+    each row of a data set that they share is written once.
 
     With ``until`` (``"write_amplification<=1.5"``) not every cell runs: one setting is a range without a step
     (``"over_provisioning": "5%..40%"``), and for each combination of the others the value from which the condition holds
@@ -107,12 +114,12 @@ def sweep(
     if until is not None:
         if executor is not None or dataset is not None:
             raise _native.UsageError("until= searches on this machine; leave executor= and dataset= out")
-        return _searched(grid, until, tolerance, store, seeds, progress)
+        return _searched(grid, until, tolerance, store, storage_options, seeds, progress)
     if tolerance is not None:
         raise _native.UsageError("tolerance= is that of a search; give until= too")
     given = _policy.Given(stored=True)
     asked = given.settings(grid)
-    places = Places(several(asked.pop("trace", None)))
+    places = Places(several(asked.pop("trace", None)), storage_options)
     axes = [("trace", places.names)] if places.names else []
     axes += axes_of(asked)
     folder = absolute(store)
@@ -120,7 +127,8 @@ def sweep(
         try:
             places.digest(pool)
             plan = _native.plan(axes, seeds, list(places.digests.items()), places.memories, listener)
-            done = _Done(plan, folder, dataset)
+            plan = _told(plan, places.missing)
+            done = _Done(plan, folder, None if dataset is None else Dataset(dataset, storage_options, folder))
             cells = _missing(plan, folder, marker, done)
             if pool.local:
                 jobs = cells
@@ -147,12 +155,13 @@ def _searched(
     until: str,
     tolerance: float | str | None,
     store: str | os.PathLike[str],
+    storage_options: Options,
     seeds: int,
     progress: Progress,
 ) -> Searched:
     given = _policy.Given(stored=True)
     asked = given.settings(grid)
-    places = Places(several(asked.pop("trace", None)))
+    places = Places(several(asked.pop("trace", None)), storage_options)
     axes = [("trace", places.local())] if places.names else []
     axes += axes_of(asked)
     step = None if tolerance is None else str(tolerance)
@@ -165,10 +174,22 @@ def _searched(
     )
 
 
+def _told(plan: _native.Plan, missing: Mapping[str, str]) -> _native.Plan:
+    """The plan with the reasons why traces at addresses are not there."""
+    if not missing:
+        return plan
+    _, (axes, digests) = plan.__reduce__()
+    for at in range(len(plan)):
+        why = missing.get(dict(plan.cell(at)[1]).get("trace") or "")
+        if why is not None:
+            digests[at] = (None, why)
+    return _native.Plan.again(axes, digests)
+
+
 class _Done:
     """What is known of the cells so far: of those that are done little more than a number stays."""
 
-    def __init__(self, plan: _native.Plan, folder: str, dataset: str | os.PathLike[str] | None) -> None:
+    def __init__(self, plan: _native.Plan, folder: str, dataset: Dataset | None) -> None:
         self.plan = plan
         self.folder = folder
         self.errors: dict[str, str] = {}
@@ -176,7 +197,9 @@ class _Done:
         self.cells = 0
         self.flying: dict[str, list[int]] = {}
         """Cells that wait for a digest, by the digest."""
-        self.dataset = Dataset(dataset, self.rows) if dataset is not None else None
+        self.dataset = dataset
+        if dataset is not None:
+            dataset.table = self.rows
 
     def rows(self, cells: list[int]) -> _native.Table:
         """Rows of the data set."""
@@ -214,8 +237,10 @@ class _Done:
 
 
 def _missing(plan: _native.Plan, folder: str, marker: str, done: _Done) -> Iterator[_work.Cell]:
-    """Cells that the store has no result of, one for each digest."""
-    for at in range(len(plan)):
+    """Cells that the store has no result of, one for each digest. Who comes second begins at the other end, so that
+    two do not wait for each other's cells."""
+    second = any(name.startswith(".shared-") and name != os.path.basename(marker) for name in os.listdir(folder))
+    for at in reversed(range(len(plan))) if second else range(len(plan)):
         digest, _ = plan.digest(at)
         if digest is None or digest in done.errors:
             done.cells += 1

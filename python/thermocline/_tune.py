@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from . import _native
 from . import trace as _trace
-from ._places import Places
+from ._places import Options, Places
 from ._progress import Progress, Telling
 from ._words import Setting, axes_of, texts
 from .results import Tuned
@@ -35,6 +35,7 @@ def tune(
     parameters: bool = True,
     study: optuna.Study | None = None,
     threads: int = 0,
+    storage_options: Options = None,
     progress: Progress = None,
     **settings: Setting,
 ) -> Tuned:
@@ -50,7 +51,7 @@ def tune(
 
     ``budget`` is the number of simulations, ``threads`` how many at a time (0: one a core).
     """
-    places = Places([] if trace is None else [trace])
+    places = Places([] if trace is None else [trace], storage_options)
     chosen = None if policies is None else ",".join(texts(policies))
     said = {"trace": places.local() or None, "policy": chosen, **settings}
     proposer = _Proposer(study)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import traceback
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
 from . import _native
-from ._places import Place, of_here
+from ._places import Place, alone, of_here
 from .policy import Parcel, hosted
 
 Pairs = list[tuple[str, Union[str, None]]]
@@ -70,8 +71,19 @@ def _version(path: str | None) -> str:
 def execute(cell: Cell, trace: Place = None) -> Outcome:
     """Runs a cell, unless the store has its result by now; keeps the result, if the store can be reached."""
     shares = os.path.exists(cell.marker)
-    if shares and _native.has(cell.store, cell.digest):
-        return Outcome(None, None, False)
+    # Another client may be at the same cell: its result is waited for.
+    with alone(cell.store, cell.digest) if shares else nullcontext():
+        if shares and _native.has(cell.store, cell.digest):
+            return Outcome(None, None, False)
+        outcome = _executed(cell, trace, shares)
+        if shares:
+            # Who waits has the file open, and finds the result.
+            with suppress(OSError):
+                os.unlink(os.path.join(cell.store, ".locks", cell.digest))
+        return outcome
+
+
+def _executed(cell: Cell, trace: Place, shares: bool) -> Outcome:
     said = _Notes()
     try:
         path, memories, version = of_here(trace)

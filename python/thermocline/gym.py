@@ -32,7 +32,7 @@ from gymnasium.vector import AutoresetMode
 
 from . import _native
 from . import trace as _trace
-from ._places import Places
+from ._places import Options, Places
 from ._progress import Progress, Telling
 from ._words import Setting, words
 from .results import Result
@@ -50,6 +50,7 @@ def _devices(
     streams: int,
     candidates: int,
     weights: tuple[float, float, float],
+    storage_options: Options,
     progress: Progress,
     settings: dict[str, Any],
 ) -> _native.Devices:
@@ -59,7 +60,7 @@ def _devices(
         raise _native.UsageError("wear= counts blocks that the agent chooses; take decide='victim' or 'both'")
     if not 1 <= streams <= 64 or candidates < 1:
         raise _native.UsageError(f"streams={streams}, candidates={candidates}; choose 1 to 64 streams, 1 candidate or more")
-    places = Places([] if trace is None else [trace])
+    places = Places([] if trace is None else [trace], storage_options)
     said = words({"trace": places.local(), **settings})
     with Telling(progress) as listener:
         return _native.Devices(said, places.memories, listener, count, decide, (streams, candidates), weights)
@@ -98,11 +99,12 @@ class DeviceVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         write_amplification: float = 1.0,
         latency: float = 0.0,
         wear: float = 0.0,
+        storage_options: Options = None,
         progress: Progress = None,
         **settings: Setting,
     ) -> None:
         weights = (write_amplification, latency, wear)
-        self._devices = _devices(trace, num_envs, decide, streams, candidates, weights, progress, dict(settings))
+        self._devices = _devices(trace, num_envs, decide, streams, candidates, weights, storage_options, progress, dict(settings))
         self.num_envs = num_envs
         self.decide = decide
         self._spaces: tuple[Any, Any] = _spaces(decide, streams, candidates, self._devices.width())

@@ -444,6 +444,8 @@ class Fleet(_Rows):
     parts: tuple[Any, ...] = field(default=(), repr=False)
     dataset: str | None = None
     """The folder of the rows, where they are in one."""
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
+    """Those of the folder; they do not go along to other processes, because there may be keys in them."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The rows go along, unless they are in a folder."""
@@ -465,8 +467,17 @@ class Fleet(_Rows):
     def to_arrow(self) -> Any:
         pa = _pyarrow()
         if self.dataset is not None:
-            return importlib.import_module("pyarrow.dataset").dataset(self.dataset).to_table()
+            return self._rows_there()
         return pa.concat_tables([pa.table(part) for part in self.parts]) if self.parts else pa.table({})
+
+    def _rows_there(self) -> Any:
+        from ._places import file_system
+
+        dataset: Any = importlib.import_module("pyarrow.dataset").dataset
+        if not self.storage_options:
+            return dataset(self.dataset).to_table()
+        system, folder = file_system(self.dataset or "", self.storage_options)
+        return dataset(folder, filesystem=system, format="parquet").to_table()
 
     def _repr_html_(self) -> str:
         names = ["policy", "volumes", "write_amplification", "median", "p90", "worst", "best_share"]

@@ -18,6 +18,7 @@ from ._words import Setting, words
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from ._places import Options
     from ._stream import Rows
 
 __all__ = ["Trace", "TraceLike", "convert", "generate", "info", "open", "read"]
@@ -160,23 +161,23 @@ def open(
     return Trace(_table({key: values for key, values in columns.items() if values is not None}), name)
 
 
-def _local(trace: TraceLike) -> tuple[str, dict[str, _native.Memory]]:
+def _local(trace: TraceLike, options: Options) -> tuple[str, dict[str, _native.Memory]]:
     """Its name for the native module, and it itself where it is in memory. What is at an address is fetched."""
     from ._places import Places
 
-    places = Places([trace])
+    places = Places([trace], options)
     [name] = places.local()
     return name, places.memories
 
 
-def info(trace: TraceLike, **settings: Setting) -> dict[str, Any]:
+def info(trace: TraceLike, *, storage_options: Options = None, **settings: Setting) -> dict[str, Any]:
     """What is in a trace, by the keys of ``thermocline trace info --json``: requests, bytes, footprint,
     updates, sizes. Settings are those that read or change a trace: ``volume=``, ``ops=``, ``limit=``."""
-    name, memories = _local(trace)
+    name, memories = _local(trace, storage_options)
     return json.loads(_native.trace_info(name, words(settings), memories, None))
 
 
-def read(trace: TraceLike, **settings: Setting) -> Rows:
+def read(trace: TraceLike, *, storage_options: Options = None, **settings: Setting) -> Rows:
     """The requests of a trace as Arrow, in batches: ``time`` (nanoseconds), ``op`` (``read``, ``write``, ``trim``,
     ``flush``), ``offset`` and ``length`` (bytes), ``volume``, ``hint``.
 
@@ -187,15 +188,17 @@ def read(trace: TraceLike, **settings: Setting) -> Rows:
     """
     from ._stream import Rows
 
-    name, memories = _local(trace)
+    name, memories = _local(trace, storage_options)
     return Rows(_native.requests(name, words(settings), memories))
 
 
-def convert(trace: TraceLike, file: str | os.PathLike[str], **settings: Setting) -> int:
+def convert(
+    trace: TraceLike, file: str | os.PathLike[str], *, storage_options: Options = None, **settings: Setting
+) -> int:
     """Writes the requests of a trace to a Parquet file, batch by batch, and returns how many they are. Names of its
     columns have units (``time_ns``), so that it is read without ``columns=``. Settings are those of :func:`info`."""
     names = {"time": "time_ns", "offset": "offset_bytes", "length": "length_bytes"}
-    return read(trace, **settings).to_parquet(file, names)
+    return read(trace, storage_options=storage_options, **settings).to_parquet(file, names)
 
 
 def generate(workload: str, **settings: Setting) -> dict[str, NDArray[Any]]:
