@@ -56,6 +56,29 @@ def test_typed_settings_are_those_of_the_spec():
     written = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(written)
     assert written.FILE.read_text() == written.written(), "run python/settings.py"
+    assert written.POLICIES.read_text() == written.policies(), "run python/settings.py"
+
+
+def test_policies_are_objects_with_parameters(tmp_path):
+    cat = tc.policies.Cat(tau="1h", mean="all", victim=tc.policies.victim.DChoices(d=3))
+    assert cat == "cat(tau=1h, mean=all, victim=d-choices(d=3))" and tc.policies.Greedy() == "greedy"
+    assert tc.policies.placement.Envy(pull=True, ranges=np.bool_(False)) == "envy(pull=yes, ranges=no)"
+    assert pickle.loads(pickle.dumps(cat)) == copy.deepcopy(cat) == cat
+    assert tc.run(policy=cat, **HOT) == tc.run(policy=str(cat), **HOT)
+    grid = {"workload": "uniform", "capacity": "16MiB", "bytes": "4MiB", "policy": [cat, tc.policies.SepBit(classes=4)]}
+    swept = tc.sweep(grid, store=tmp_path, progress=False)
+    assert not swept.failures and [row["asked.policy"] for row in swept.rows()] == [str(cat), "sep-bit(classes=4)"]
+    placed = tc.policies.placement.Dac(regions=3)
+    assert [one.policy for one in tc.compare(policies=[cat, tc.Policy("mine", placement=placed)], no_oracle=True, **HOT).results] == [cat, "mine"]
+    with pytest.raises(TypeError, match="taw"):
+        tc.policies.Cat(taw="1h")
+    with pytest.raises(tc.UsageError, match="tau=soon.: expected a time"):
+        tc.run(policy=tc.policies.Cat(tau="soon"), **HOT)
+    # All of them are what the command line takes.
+    for kind in (tc.policies, tc.policies.victim, tc.policies.placement, tc.policies.idle, tc.policies.dead_data):
+        made = [one() for name, one in vars(kind if isinstance(kind, type) else type(kind)).items() if name[0].isupper()]
+        names = {entry["name"] for entry in tc.policies()}
+        assert made and set(made) <= names
 
 
 def test_errors_have_kinds_and_remedies():

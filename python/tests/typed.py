@@ -60,7 +60,7 @@ frame: pl.DataFrame = requests.to_polars()
 columns: dict[str, NDArray[Any]] = requests.to_numpy()
 names: tuple[str, ...] = requests.columns
 written: int = tc.trace.convert("a.tct", "a.parquet", ops="-trim")
-known: Row = tc.trace.info("a.tct", limit=9)
+known: Row = tc.trace.info("s3://bucket/a.tct", limit=9, storage_options={"anon": True})
 generated: dict[str, NDArray[Any]] = tc.trace.generate("uniform", span="16MiB")
 lists: list[list[Row]] = [tc.policies(), tc.devices(), tc.workloads(), tc.settings("compare")]
 
@@ -100,6 +100,10 @@ class Halves(tc.Placement):
 loaded: tc.NativePlacement = tc.NativePlacement.load("policy.so", "regions")
 native: tc.NativeVictim = tc.NativeVictim("mine", ratio=0, ages="created")
 policies: list[PolicyLike] = ["greedy", Lightest(), Halves(), native, loaded, tc.Policy("both", victim=Lightest())]
+presets: list[str] = [tc.policies.Cat(tau="1h", victim=tc.policies.victim.DChoices(d=3)), tc.policies.SepBit()]
+tc.compare("a.tct", presets, placement=tc.policies.placement.Dac(regions=3, holds="sinking"))
+tc.policies.Cat(taw="1h")  # type: ignore[call-arg]
+tc.policies.victim.Cat(age="young")  # type: ignore[arg-type]
 signature: str = SIGNATURES["ratio"]
 
 

@@ -15,9 +15,10 @@ from ._native import (
 
 if TYPE_CHECKING:
     from . import policy, results, trace
-    from ._calls import compare, devices, policies, reproduce, run, settings, workloads
+    from ._calls import compare, devices, reproduce, run, settings, workloads
     from ._fleet import fleet
     from ._lives import Lives, Predictability, lives, predictability
+    from ._policies import policies
     from ._progress import ThermoclineWarning
     from ._stream import Rows
     from ._sweep import sweep
@@ -37,9 +38,10 @@ __all__ = [
 
 # Modules are loaded when something of them is asked for: a worker or a script starts at once.
 _WHERE = {
-    "_calls": ("compare", "devices", "policies", "reproduce", "run", "settings", "workloads"),
+    "_calls": ("compare", "devices", "reproduce", "run", "settings", "workloads"),
     "_fleet": ("fleet",),
     "_lives": ("Lives", "Predictability", "lives", "predictability"),
+    "_policies": ("policies",),
     "_progress": ("ThermoclineWarning",),
     "_stream": ("Rows",),
     "_sweep": ("sweep",),

@@ -95,11 +95,6 @@ def reproduce(
         return json.loads(_native.reproduce(texts(what), quick, list(traces), listener))
 
 
-def policies() -> list[dict[str, Any]]:
-    """Presets, victim policies, placements and the rest, with parameters and sources."""
-    return json.loads(_native.listed("policies"))
-
-
 def devices() -> list[dict[str, Any]]:
     """Built-in devices, with their figures and sources."""
     return json.loads(_native.listed("devices"))
