@@ -307,3 +307,19 @@ def test_the_guide_runs_as_printed(section, tmp_path, monkeypatch):
     names = {"tc": tc, "np": np}
     for block in blocks(section):
         exec(block, names)
+
+
+def test_the_network_of_the_examples_separates_pages():
+    spec = importlib.util.spec_from_file_location("inference", ROOT / "examples/own-policy/inference.py")
+    inference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(inference)
+    trace = tc.trace.generate("hot-cold:90/10", span="16MiB", bytes="96MiB")
+    rows = tc.lives(trace).split(0.6)[0].to_polars().drop_nulls("life")
+    features = rows.select(pl.col(tc.Lives.features).fill_null(0).cast(pl.UInt32)).to_numpy()
+    weights = inference.learnt(features, rows["life"].to_numpy(), rounds=300)
+    predict, twin = inference.by_numpy(weights), inference.by_numba(weights)
+    assert (predict(features, None) == twin(features, None)).mean() > 0.99
+    assert len(set(predict(features, None))) > 1
+    device = {"over_provisioning": "10%", "block_size": "32KiB", "victim": "cost-benefit", "progress": False}
+    plain = tc.run(trace, placement="one-stream", **device)
+    assert tc.run(trace, placement=tc.Learned(predict, streams=8), **device).write_amplification < plain.write_amplification

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -163,6 +164,39 @@ def test_a_table_in_memory_is_read_by_the_rules_of_files(frame):
         assert tc.run(frame({**ours, "colour": sectors}), "greedy", progress=False) == expected
     with pytest.raises(tc.InputError, match="do not tell a trace"):
         tc.run(frame({"offset": ours["offset"], "colour": sectors}), "greedy", progress=False)
+
+
+class Reader:
+    """What readers of the package libcachesim have, and their requests."""
+
+    def __init__(self, requests):
+        self.requests = requests
+
+    def __iter__(self):
+        return iter(self.requests[self.at :])
+
+    def reset(self):
+        self.at = 0
+
+    def read_one_req(self):
+        raise NotImplementedError
+
+
+def test_readers_of_libcachesim_are_traces():
+    def request(clock_time, obj_id, obj_size, op):
+        return types.SimpleNamespace(clock_time=clock_time, obj_id=obj_id, obj_size=obj_size, op=types.SimpleNamespace(name=op))
+
+    reader = Reader([request(70 + n, 8 * n, 4096, op) for n, op in enumerate(["OP_WRITE", "OP_GET", "OP_READ", "OP_SET", "OP_DELETE"])])
+    read = tc.trace.read(reader).to_numpy()
+    assert read["time"].tolist() == [n * 10**9 for n in range(5)] and read["op"].tolist() == ["write", "read", "read", "write", "trim"]
+    assert (read["offset"] == np.arange(5) * 4096).all() and set(read["length"]) == {4096}
+    assert tc.run(reader, "greedy", progress=False)["trace.requests"] == 5
+    reader.requests.append(request(80, 1, 1, "OP_NOP"))
+    with pytest.raises(tc.InputError, match="request 6 of Reader has a key but no operation"):
+        tc.run(reader, "greedy")
+    reader.requests[-1] = request(80, 2**60, 1, "OP_SET")
+    with pytest.raises(tc.InputError, match="object 1152921504606846976 is no number of a sector"):
+        tc.run(reader, "greedy")
 
 
 def test_words_of_few_kinds_are_looked_up_once_a_batch():

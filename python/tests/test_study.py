@@ -77,6 +77,10 @@ def test_figures_are_pdf_with_letters(tmp_path, tuned):
         assert written.startswith(b"%PDF") and b"/Type3" not in written and b"CreationDate" not in written, name
         assert axes.get_ylabel() or axes.get_xlabel()
         matplotlib.pyplot.close("all")
+    charts = [result.chart(), compared.chart(), swept.chart("over_provisioning", hue="policy")]
+    drawn = [chart.to_dict() for chart in charts]
+    assert [len(chart["data"]["values"]) for chart in drawn] == [len(result.history.host_writes) - 1, len(compared.results), len(swept)]
+    assert drawn[2]["encoding"]["y"]["title"] == "write amplification" and drawn[2]["encoding"]["x"]["type"] == "quantitative"
     plot(file=path)
     assert path.read_bytes() == written, "a figure is the same file each time"
     axes = swept.plot("over-provisioning", hue="policy")

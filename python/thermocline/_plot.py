@@ -1,14 +1,17 @@
-"""Drawings by matplotlib in the reports' style, and files of them for papers."""
+"""Drawings by matplotlib in the reports' style, files of them for papers, and the same as charts of Altair."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _native
+
+if TYPE_CHECKING:
+    import altair
 
 _COLUMN = (3.5, 2.6)
 """Inches: the width of a column of two."""
@@ -61,3 +64,28 @@ def drawing(ax: Any, file: str | os.PathLike[str] | None) -> Generator[Any]:
             kind = os.fspath(file).rpartition(".")[2].lower()
             dateless = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind)
             axes.figure.savefig(file, metadata=dateless)
+
+
+def chart(mark: str, points: Sequence[tuple[Any, Any, Any]], x: str, y: str, hue: str | None = None) -> altair.Chart:
+    """Points (x, y, hue) as a chart of Altair: lines through the means of those at one place, or bars along the x axis."""
+    try:
+        alt: Any = importlib.import_module("altair")
+    except ImportError:
+        raise _native.UsageError("charts need Altair; pip install 'thermocline[charts]'") from None
+
+    kind = "quantitative" if all(isinstance(place, (int, float)) for place, _, _ in points) else "nominal"
+    values = [{"x": point[0], "y": point[1], "hue": point[2]} for point in points]
+    drawn = alt.Chart(alt.Data(values=values))
+    drawn = drawn.mark_bar() if mark == "bar" else drawn.mark_line(point=True)
+    zero = alt.Scale(zero=mark == "bar")
+    axes: dict[str, Any]
+    if mark == "bar":
+        axes = {"x": alt.X("x", type="quantitative", title=x, scale=zero), "y": alt.Y("y", type="nominal", title=y, sort="x")}
+    else:
+        axes = {
+            "x": alt.X("x", type=kind, title=x, **({"scale": zero} if kind == "quantitative" else {"sort": None})),
+            "y": alt.Y("mean(y)", type="quantitative", title=y, scale=zero),
+        }
+    if hue is not None:
+        axes["color"] = alt.Color("hue", type="nominal", title=hue, sort=None, scale=alt.Scale(range=_native.colours()))
+    return drawn.encode(**axes)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
-from ._plot import drawing, label
+from ._plot import chart, drawing, label
 
 if TYPE_CHECKING:
+    import altair
     import numpy as np
     import optuna
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Fleet", "History", "Result", "Searched", "Sweep", "Tuned"]
 
+_HOST_PAGES = "pages written by the host"
 _SHOWN = 50
 """Rows of a sweep that a notebook shows."""
 
@@ -201,13 +203,23 @@ class Result:
     def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """Write amplification over host writes, on axes of matplotlib; to ``file`` too (``"figure.pdf"``: a column
         wide, for papers). Needs ``run(history=True)``."""
-        if self.history is None:
-            raise ValueError("there is no history to draw; run with history=True")
+        history = self._drawn()
         with drawing(ax, file) as axes:
-            axes.plot(self.history.host_writes[1:], self.history.write_amplification, label=self.policy)
-            axes.set(xlabel="pages written by the host", ylabel="write amplification")
+            axes.plot(history.host_writes[1:], history.write_amplification, label=self.policy)
+            axes.set(xlabel=_HOST_PAGES, ylabel=label("write_amplification"))
             axes.legend()
         return axes
+
+    def chart(self) -> altair.Chart:
+        """What :meth:`plot` draws, as a chart of Altair."""
+        history = self._drawn()
+        points = [(x, y, self.policy) for x, y in zip(history.host_writes[1:].tolist(), history.write_amplification.tolist(), strict=True)]
+        return chart("line", points, _HOST_PAGES, label("write_amplification"), "policy")
+
+    def _drawn(self) -> History:
+        if self.history is None:
+            raise ValueError("there is no history to draw; run with history=True")
+        return self.history
 
 
 class _Rows:
@@ -255,14 +267,20 @@ class Comparison(_Rows):
 
     def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
         """A bar of write amplification for each policy; to ``file`` too."""
-        ran = [(r.write_amplification, r.policy) for r in self.results if r.write_amplification is not None]
-        ran.sort()
+        ran = self._ran()
         with drawing(ax, file) as axes:
             axes.barh([policy for _, policy in ran], [value for value, _ in ran])
             axes.invert_yaxis()
             axes.grid(visible=False, axis="y")
             axes.set(xlabel="write amplification")
         return axes
+
+    def _ran(self) -> list[tuple[float, str]]:
+        return sorted((r.write_amplification, r.policy) for r in self.results if r.write_amplification is not None)
+
+    def chart(self) -> altair.Chart:
+        """What :meth:`plot` draws, as a chart of Altair."""
+        return chart("bar", [(value, policy, None) for value, policy in self._ran()], label("write_amplification"), "policy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,15 +424,9 @@ class Sweep(_Rows):
         ``x`` and ``hue`` are settings (``"over_provisioning"``) or figures; several values at one place, as of
         several seeds or traces, are drawn as their mean and range.
         """
-        rows = self.rows()
-        for name in filter(None, (x, y, hue)):
-            _known(name, rows)
         lines: dict[Any, dict[Any, list[float]]] = {}
-        for row in rows:
-            value, place = _of(row, y), _number(_of(row, x))
-            if value is not None and place is not None:
-                line = lines.setdefault(_of(row, hue) if hue else None, {})
-                line.setdefault(place, []).append(_number(value))
+        for place, value, name in self._points(x, y, hue):
+            lines.setdefault(name, {}).setdefault(place, []).append(value)
         with drawing(ax, file) as axes:
             for name, line in lines.items():
                 numbers = all(isinstance(place, (int, float)) for place in line)
@@ -429,6 +441,19 @@ class Sweep(_Rows):
             if hue:
                 axes.legend(title=label(hue))
         return axes
+
+    def _points(self, x: str, y: str, hue: str | None) -> Iterator[tuple[Any, Any, Any]]:
+        rows = self.rows()
+        for name in filter(None, (x, y, hue)):
+            _known(name, rows)
+        for row in rows:
+            value, place = _of(row, y), _number(_of(row, x))
+            if value is not None and place is not None:
+                yield place, _number(value), _of(row, hue) if hue else None
+
+    def chart(self, x: str, y: str = "write_amplification", hue: str | None = None) -> altair.Chart:
+        """What :meth:`plot` draws, without ranges, as a chart of Altair."""
+        return chart("line", list(self._points(x, y, hue)), label(x), label(y), label(hue) if hue else None)
 
 
 @dataclass(frozen=True, eq=False)

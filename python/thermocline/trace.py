@@ -118,6 +118,32 @@ def _table(columns: Mapping[str, ArrayLike]) -> _native.Memory:
     return _native.Memory.of_columns([_cells(name, array) for name, array in arrays.items()])
 
 
+_SECTOR = 512
+_READS, _DELETE, _NONE = ("OP_GET", "OP_GETS", "OP_READ"), "OP_DELETE", ("OP_NOP", "OP_INVALID")
+
+
+def _requests_of(reader: Any) -> _native.Memory:
+    """The requests of a reader of libCacheSim: object numbers are sectors, clocks are seconds."""
+    import numpy as np
+
+    reader.reset()
+    words: dict[str, int] = {name: 0 for name in _READS} | {_DELETE: 2}
+    told = ((one.clock_time, words.get(one.op.name, 1), one.obj_id, one.obj_size, one.op.name in _NONE) for one in reader)
+    kind = np.dtype([("time", "u8"), ("op", "u1"), ("sector", "u8"), ("length", "u8"), ("none", "?")])
+    rows = np.fromiter(told, kind)
+    reader.reset()
+    if rows["none"].any():
+        raise _native.InputError(
+            f"request {int(rows['none'].argmax()) + 1} of {type(reader).__name__} has a key but no operation, so writes cannot be "
+            "told from reads; bring the block trace it was made from, or give the arrays offset= and length= of the writes"
+        )
+    if rows.size and int(rows["sector"].max()) >= 2**64 // _SECTOR:
+        raise _native.InputError(f"{type(reader).__name__}: object {rows['sector'].max()} is no number of a sector; objects must be addresses")
+    first = rows["time"].min() if rows.size else 0
+    columns = {"time": (rows["time"] - first) * 1_000_000_000, "op": rows["op"], "offset": rows["sector"] * _SECTOR, "length": rows["length"]}
+    return _table(columns)
+
+
 def open(
     source: TraceLike = None,
     *,
@@ -141,6 +167,9 @@ def open(
     Without times all requests arrive at once, without operations all are writes, which a warning says where other
     columns are there. What a run makes of other columns is a warning too.
 
+    A reader of libCacheSim (``libcachesim.TraceReader``) is read as its block traces are: an object is a sector of 512 bytes,
+    a clock a second. Its requests must have operations, which those of most cache traces do not.
+
     Raises :class:`~thermocline.UsageError` where arrays do not fit together, and :class:`~thermocline.InputError`
     where a value is none that a trace has; a run raises it where the columns do not tell a trace.
     """
@@ -152,6 +181,8 @@ def open(
     if source is not None and hasattr(source, "__arrow_c_stream__"):
         table: Any = source
         return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)
+    if all(hasattr(source, method) for method in ("read_one_req", "reset", "__iter__")):
+        return Trace(_requests_of(source), name)
     if isinstance(source, Mapping):
         columns = cast("Mapping[str, ArrayLike | None]", source)
     elif source is not None:
