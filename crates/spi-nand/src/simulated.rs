@@ -47,6 +47,8 @@ pub const fn w25n01gv_spare(byte: usize) -> SpareByte {
 pub enum Torn {
     /// Nothing was done.
     Undone,
+    /// A page cannot be read, and its spare bytes are blank; of a block no page can be read, and all spare bytes are there.
+    Begun,
     /// A page has some of its bits, and so many errors that it cannot be read; of a block every other page.
     Half,
     /// Of a page the spare bytes are right and the rest cannot be read; a block reads as ones, with errors in its pages.
@@ -56,7 +58,7 @@ pub enum Torn {
 }
 
 /// All ways.
-pub const TORN: [Torn; 4] = [Torn::Undone, Torn::Half, Torn::AlmostDone, Torn::Done];
+pub const TORN: [Torn; 5] = [Torn::Undone, Torn::Begun, Torn::Half, Torn::AlmostDone, Torn::Done];
 
 /// The power is off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +126,8 @@ struct State {
     failing: Vec<u32>,
     /// Bytes until the power fails, and what it leaves.
     left: Option<(u64, Torn)>,
+    /// Programs and erases until the power fails in the midst of one, and what it leaves.
+    in_midst: Option<(u64, Torn)>,
     /// The power fails for a moment alone.
     is_short: bool,
     is_off: bool,
@@ -162,6 +166,7 @@ impl Simulated {
             doing: Doing::Nothing,
             failing: Vec::new(),
             left: None,
+            in_midst: None,
             is_short: false,
             is_off: false,
             was_torn: false,
@@ -187,6 +192,12 @@ impl Simulated {
         (state.left, state.is_short) = (Some((bytes, torn)), false);
     }
 
+    /// The power fails in the midst of a program or an erase, after so many others.
+    pub fn cut_in(&self, others: u64, torn: Torn) {
+        let mut state = self.0.borrow_mut();
+        (state.in_midst, state.is_short) = (Some((others, torn)), false);
+    }
+
     /// The chip alone loses its power after so many bytes, for a moment: what else is said to it until it is deselected is lost.
     pub fn brown_out_after(&self, bytes: u64, torn: Torn) {
         let mut state = self.0.borrow_mut();
@@ -202,7 +213,7 @@ impl Simulated {
     #[must_use]
     pub fn snapshot(&self) -> Self {
         let mut state = self.0.borrow().clone();
-        (state.is_off, state.left, state.was_torn) = (true, None, false);
+        (state.is_off, state.left, state.in_midst, state.was_torn) = (true, None, None, false);
         Self(Rc::new(RefCell::new(state)))
     }
 
@@ -315,7 +326,7 @@ impl State {
     }
 
     fn power_on(&mut self) {
-        self.left = None;
+        (self.left, self.in_midst) = (None, None);
         self.is_off = false;
         (self.doing, self.status, self.die) = (Doing::Nothing, 0, 0);
         // All blocks are protected, and the error correction is on.
@@ -357,7 +368,7 @@ impl State {
         for (column, (cell, byte)) in cells.bytes.iter_mut().zip(register).enumerate() {
             let is_spare = column >= page_size;
             let is_parity = is_spare && spare(column - page_size) == SpareByte::Parity;
-            let is_left = torn == Torn::Half && column % 2 == 1;
+            let is_left = torn == Torn::Begun || torn == Torn::Half && column % 2 == 1;
             if !is_parity && !is_left {
                 *cell &= byte;
             }
@@ -370,8 +381,8 @@ impl State {
         match torn {
             Torn::Undone => {}
             Torn::Done => self.pages.retain(|page, _| !pages.contains(page)),
-            Torn::Half => {
-                for page in pages.step_by(2) {
+            Torn::Begun | Torn::Half => {
+                for page in pages.step_by(if torn == Torn::Half { 2 } else { 1 }) {
                     self.cells(page).ruined = true;
                 }
             }
@@ -574,6 +585,14 @@ impl State {
                 let (is_erase, block) = (*first == 0xd8, page / self.of_a_block());
                 self.status = 0;
                 self.ready = self.now + if is_erase { ERASE } else { PROGRAM };
+                self.in_midst = match self.in_midst {
+                    // The next byte on the bus is the last one.
+                    Some((0, torn)) => {
+                        self.left = Some((1, torn));
+                        None
+                    }
+                    others => others.map(|(others, torn)| (others - 1, torn)),
+                };
                 if self.protection[die] != 0 || self.failing.contains(&block) {
                     self.status = if is_erase { ERASE_FAILED } else { PROGRAM_FAILED };
                     if self.protection[die] == 0 && !is_erase {

@@ -1,7 +1,7 @@
 //! Power cuts at every byte on the bus, through the layer, the driver and the chip.
 
 use thermocline_embedded::{
-    Config, Error, Ftl, Nand, NandError, Static,
+    AREA, Config, Error, Ftl, Nand, NandError, Static,
     policy::{Cat, Dac},
 };
 use thermocline_spi_nand::{
@@ -188,7 +188,7 @@ fn a_chip_that_loses_its_power_alone_loses_nothing_of_the_layer() {
     let (before, prepared, first) = prepared(3);
     let mut errors = 0;
     for byte in (0..6000).step_by(7) {
-        let how = TORN[byte as usize / 7 % 4];
+        let how = TORN[byte as usize / 7 % TORN.len()];
         let chip = before.snapshot();
         chip.power_on();
         let (mut memory, mut expected, mut version) = (Memory::new(), prepared.clone(), first);
@@ -220,46 +220,206 @@ fn a_chip_that_loses_its_power_alone_loses_nothing_of_the_layer() {
     assert!(errors > 100, "{errors}");
 }
 
+const OLD: ([u8; PAGE], [u8; AREA]) = ([1; PAGE], [2; AREA]);
+const NEW: ([u8; PAGE], [u8; AREA]) = ([3; PAGE], [4; AREA]);
+
+type Driver = SpiNand<Simulated, Simulated>;
+
+/// A chip whose page 8 is programmed, and what follows it is blank.
+fn programmed() -> (Simulated, Driver) {
+    let chip = Simulated::new(&SMALL[0], 64, w25n01gv_spare);
+    let mut nand = SpiNand::among(chip.clone(), chip.clone(), &SMALL).expect("set up");
+    nand.program(8, &OLD.0, &OLD.1).expect("programmed");
+    (chip, nand)
+}
+
+/// One operation of the driver.
+fn operate(
+    nand: &mut Driver,
+    operation: u32,
+    page: &mut [u8; PAGE],
+    area: &mut [u8; AREA],
+) -> Result<(), NandError> {
+    match operation {
+        0 => nand.read(8, 0, page),
+        1 => nand.read_area(8, area),
+        2 => nand.program(9, &NEW.0, &NEW.1),
+        3 => nand.erase(1),
+        4 => nand.copy(8, 9, &NEW.1, page),
+        5 => nand.is_bad(1).map(|is_bad| assert!(!is_bad)),
+        6 => nand.mark_bad(2),
+        _ => nand.parameters().map(drop),
+    }
+}
+
+/// What a page and its area hold; nothing of data that cannot be read.
+fn held(nand: &mut Driver, page: u32) -> (Option<[u8; PAGE]>, Option<[u8; AREA]>) {
+    let (mut data, mut area) = ([0; PAGE], [0; AREA]);
+    let is_read = nand.read(page, 0, &mut data).is_ok();
+    let is_beside = nand.read_area(page, &mut area).is_ok();
+    (is_read.then_some(data), is_beside.then_some(area))
+}
+
+#[test]
+fn a_cut_at_any_byte_of_any_operation_leaves_all_but_its_page_or_block_as_it_was() {
+    let whole = |(data, area)| (Some(data), Some(area));
+    let blank = whole(([0xff; PAGE], [0xff; AREA]));
+    let mut met = [0; TORN.len()];
+    for (how, count) in TORN.into_iter().zip(&mut met) {
+        for operation in 0..8 {
+            for byte in 0.. {
+                let (chip, mut nand) = programmed();
+                let from = chip.bytes();
+                chip.cut_after(byte, how);
+                let (mut page, mut area) = ([0; PAGE], [0; AREA]);
+                let done = operate(&mut nand, operation, &mut page, &mut area);
+                let what = format!("operation {operation}, byte {byte}, {how:?}: {done:?}");
+                if chip.bytes() - from < byte {
+                    assert_eq!(done, Ok(()), "{what}");
+                    break;
+                }
+                if done.is_ok() {
+                    // It was over before.
+                    continue;
+                }
+                assert_eq!(done, Err(NandError::Device), "{what}");
+                let (was_torn, (_, programs, erases)) = (chip.was_torn(), chip.operations());
+                *count += u32::from(was_torn);
+                let is_met = was_torn && how != Torn::Undone;
+                // The last that the driver asks is whether the chip had power all the time.
+                let is_done = if was_torn { how == Torn::Done } else { programs + erases > 1 };
+                // The set-up is cut off as well, at each of its bytes.
+                for again in 0.. {
+                    chip.power_on();
+                    let before = chip.bytes();
+                    chip.cut_after(again, how);
+                    let made = SpiNand::among(chip.clone(), chip.clone(), &SMALL);
+                    if chip.bytes() - before < again {
+                        break;
+                    }
+                    assert!(made.is_err() || chip.bytes() - before == again, "{what}, {again}");
+                    if byte % 16 > 0 {
+                        break;
+                    }
+                }
+                chip.power_on();
+                let mut nand = SpiNand::among(chip.clone(), chip.clone(), &SMALL).expect("set up");
+                let (old, target) = (held(&mut nand, 8), held(&mut nand, 9));
+                let after = match operation {
+                    2 => whole(NEW),
+                    4 => whole((OLD.0, NEW.1)),
+                    _ => blank,
+                };
+                match operation {
+                    2..=4 if is_done => {
+                        let changed = if operation == 3 { old } else { target };
+                        assert_eq!(changed, after, "{what}");
+                    }
+                    3 if is_met => assert_eq!(old.0, None, "{what}"),
+                    2 | 4 if is_met => assert_eq!((old, target.0), (whole(OLD), None), "{what}"),
+                    _ => assert_eq!((old, target), (whole(OLD), blank), "{what}"),
+                }
+                let is_marked = is_done || is_met && how != Torn::Begun;
+                assert_eq!(nand.is_bad(2), Ok(operation == 6 && is_marked), "{what}");
+                let others = [0, 7, 24, 191, 10, 15];
+                for other in others.into_iter().take(if operation == 3 { 4 } else { 6 }) {
+                    assert_eq!(held(&mut nand, other), blank, "{what}: page {other}");
+                }
+                assert_eq!(chip.broken(), None, "{what}");
+            }
+        }
+    }
+    assert!(met.iter().all(|count| *count > 10), "{met:?}");
+}
+
+#[test]
+fn a_format_that_is_cut_at_any_byte_leaves_the_old_store_or_none() {
+    let (before, expected, _) = prepared(5);
+    let config = Config { logical_pages: LOGICAL as u32, spare_blocks: 1 };
+    let format = |chip: &Simulated| -> Result<(), Error> {
+        let nand = SpiNand::among(chip.clone(), chip.clone(), &SMALL).map_err(|_| Error::Device)?;
+        Ftl::format(nand, Memory::new().memory(), Cat::default(), Dac::<2>, config).map(drop)
+    };
+    let mut met = [0; 3];
+    for byte in 0.. {
+        let mut is_over = false;
+        for how in TORN {
+            let chip = before.snapshot();
+            chip.power_on();
+            let from = chip.bytes();
+            chip.cut_after(byte, how);
+            let what = format!("byte {byte}, {how:?}");
+            let done = format(&chip);
+            is_over = chip.bytes() - from < byte;
+            let was_torn = chip.was_torn();
+            if is_over {
+                assert_eq!(done, Ok(()));
+                break;
+            }
+            chip.power_on();
+            let mut memory = Memory::new();
+            match mount(&chip, &mut memory) {
+                Err(Error::NotFormatted) => met[0] += 1,
+                Err(e) => panic!("{what}: {e}"),
+                Ok(mut store) => {
+                    let mut page = [0; PAGE];
+                    let is_empty =
+                        (0..LOGICAL as u32).all(|lpn| store.read(lpn, &mut page) == Ok(false));
+                    met[1 + usize::from(is_empty)] += 1;
+                    if !is_empty {
+                        verify(&mut store, &expected, &what);
+                    }
+                }
+            }
+            // Again, cut as early or at its end, and to its end.
+            chip.power_on();
+            chip.cut_after(byte, how);
+            let _ = format(&chip);
+            chip.power_on();
+            assert_eq!(format(&chip), Ok(()), "{what}");
+            assert_eq!(chip.broken(), None, "{what}");
+            if !was_torn {
+                break;
+            }
+        }
+        if is_over {
+            break;
+        }
+    }
+    println!("{met:?}: no store, the old one, an empty one");
+    assert!(met.iter().all(|count| *count > 0), "{met:?}");
+}
+
 #[test]
 fn a_chip_that_loses_its_power_alone_at_any_byte_is_never_believed() {
     let mut met = [0; 2];
     for how in TORN {
         // Each operation of the driver, alone, on a page that is there and one that is blank.
-        for operation in 0..6_u32 {
+        for operation in 0..6 {
             for byte in 0.. {
-                let chip = Simulated::new(&SMALL[0], 64, w25n01gv_spare);
-                let mut nand = SpiNand::among(chip.clone(), chip.clone(), &SMALL).expect("set up");
-                let (old, new) = (([1; PAGE], [2; 16]), ([3; PAGE], [4; 16]));
-                nand.program(8, &old.0, &old.1).expect("programmed");
+                let (chip, mut nand) = programmed();
                 let from = chip.bytes();
                 chip.brown_out_after(byte, how);
-                let (mut page, mut area) = ([0; PAGE], [0; 16]);
-                let done = match operation {
-                    0 => nand.read(8, 0, &mut page),
-                    1 => nand.read_area(8, &mut area),
-                    2 => nand.program(9, &new.0, &new.1),
-                    3 => nand.erase(1),
-                    4 => nand.copy(8, 9, &new.1, &mut page),
-                    _ => nand.is_bad(1).map(|is_bad| assert!(!is_bad, "byte {byte}")),
-                };
+                let (mut page, mut area) = ([0; PAGE], [0; AREA]);
+                let done = operate(&mut nand, operation, &mut page, &mut area);
                 let what = format!("operation {operation}, byte {byte}, {how:?}: {done:?}");
                 assert!(matches!(done, Ok(()) | Err(NandError::Device)), "{what}");
                 met[usize::from(done.is_ok())] += 1;
                 let is_over = chip.bytes() - from < byte;
                 chip.cut_after(u64::MAX, how);
-                let mut is = |page, data: [u8; PAGE], beside: [u8; 16]| {
-                    let (mut read, mut area) = ([0; PAGE], [0; 16]);
+                let mut is = |page, data: [u8; PAGE], beside: [u8; AREA]| {
+                    let (mut read, mut area) = ([0; PAGE], [0; AREA]);
                     nand.read(page, 0, &mut read).expect("readable");
                     nand.read_area(page, &mut area).expect("readable");
                     assert_eq!((read, area), (data, beside), "{what}");
                 };
                 if done.is_ok() {
                     match operation {
-                        0 => assert_eq!(page, old.0, "{what}"),
-                        1 => assert_eq!(area, old.1, "{what}"),
-                        2 => is(9, new.0, new.1),
-                        3 => is(8, [0xff; PAGE], [0xff; 16]),
-                        4 => is(9, old.0, new.1),
+                        0 => assert_eq!(page, OLD.0, "{what}"),
+                        1 => assert_eq!(area, OLD.1, "{what}"),
+                        2 => is(9, NEW.0, NEW.1),
+                        3 => is(8, [0xff; PAGE], [0xff; AREA]),
+                        4 => is(9, OLD.0, NEW.1),
                         _ => {}
                     }
                 }

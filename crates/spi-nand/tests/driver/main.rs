@@ -5,3 +5,4 @@ mod cuts;
 mod makers;
 #[path = "../common/small.rs"]
 mod small;
+mod snapshots;

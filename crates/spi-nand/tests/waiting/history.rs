@@ -59,7 +59,7 @@ pub async fn run(chip: Simulated, seed: u32) -> Vec<String> {
             }
         };
         let after = u64::from(draws.below(60_000));
-        let torn = TORN[draws.below(4) as usize];
+        let torn = TORN[draws.below(TORN.len() as u32) as usize];
         if draws.below(2) == 0 {
             chip.cut_after(after, torn)
         } else {
