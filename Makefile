@@ -25,7 +25,7 @@ UNTESTED := $(shell awk '/^\[/ { lib = /^\[lib\]/ } lib && /^test = false/ { f =
 # The policies of the demonstration.
 POLICIES := thermocline,in-place,greedy,cost-benefit,cat,dac,update-interval,sep-bit,midas,fifo
 
-.PHONY: help demo build install packages dist-c pages site docs test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
+.PHONY: help demo build install packages dist-c boards pages site docs test none-skipped test-crates test-examples test-systems test-long test-tools systems browser pictures guest mutants lint lint-code lint-scripts deny bench bench-server clean python python-docs test-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,6 +65,9 @@ packages: ## static binaries for two processors, a Debian package, an image for 
 
 dist-c: ## the firmware layer for C: headers, static libraries, CMake and pkg-config files in one archive, target/dist
 	contrib/dist-c.sh
+
+boards: ## the firmware layer on RP2350, STM32F411, nRF52840 and ESP32-C3: a program for each, with its HAL crate
+	embedded/boards.sh
 
 python: ## the Python package, built and installed into .venv (activate it by `. .venv/bin/activate`)
 	python/build.sh --release
