@@ -1,6 +1,10 @@
 //! What a store says of itself, and a map of which a page is damaged.
 
+#[path = "../../examples/parallel_nand/main.rs"]
+mod parallel_nand;
 mod refresh;
+#[path = "../../examples/spi_nor/main.rs"]
+mod spi_nor;
 mod worst_write;
 
 use thermocline_embedded::{
@@ -213,4 +217,10 @@ fn pages_of_the_map_are_written_ahead_in_a_row_and_nothing_else_changes() {
     check(&mut ftl, &holds);
     drop(ftl);
     check(&mut mount(&mut chip, &mut room), &holds);
+}
+
+#[test]
+fn the_examples_with_drivers_run() {
+    assert_eq!(parallel_nand::main(), Ok(()));
+    assert_eq!(spi_nor::main(), Ok(()));
 }
