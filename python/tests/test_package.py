@@ -51,6 +51,10 @@ def test_the_file_for_checkers_has_every_public_name():
     assert [name for name in tc.__all__ if f"tc.{name}" not in text and name not in ("policy", "results")] == []
 
 
+def test_the_recipe_for_conda_is_of_this_version():
+    assert f'version: "{tc.__version__}"' in (pathlib.Path(__file__).parents[2] / "contrib/conda/recipe.yaml").read_text()
+
+
 def test_typed_settings_are_those_of_the_spec():
     path = pathlib.Path(__file__).parents[1] / "settings.py"
     spec = importlib.util.spec_from_file_location("settings", path)

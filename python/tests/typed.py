@@ -26,7 +26,7 @@ tc.run("a.tct", trigger="lasy")  # type: ignore[arg-type]
 amplification: Float = result.write_amplification
 texts: tuple[str, str, tuple[str, ...]] = (result.policy, result.digest, result.notes)
 figures: Row = result.flat()
-figure: Any = result["flash.erases"]
+figure: Any = result["flash.blocks_erased"]
 over_time: tc.History | None = result.history
 if over_time is not None:
     samples: NDArray[np.float64] = over_time.write_amplification

@@ -152,7 +152,7 @@ class History:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One policy on one input. ``result["flash.erases"]`` is any key of ``thermocline run --json``."""
+    """One policy on one input. ``result["flash.blocks_erased"]`` is any key of ``thermocline run --json``."""
 
     data: dict[str, Any] = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -261,8 +261,11 @@ class Comparison(_Rows):
     def __hash__(self) -> int:
         return hash(self.results)
 
+    def __repr__(self) -> str:
+        return f"Comparison(best={self.best!r}, {len(self.results)} results, {len(self.failures)} failed)"
+
     def _repr_html_(self) -> str:
-        names = ["trace.path", "config.policy", "write_amplification", "flash.erases"]
+        names = ["trace.path", "config.policy", "write_amplification", "flash.blocks_erased"]
         return _html(names, [[row.get(name) for name in names] for row in self.rows()])
 
     def plot(self, ax: Axes | None = None, file: str | os.PathLike[str] | None = None) -> Axes:
@@ -494,6 +497,10 @@ class Fleet(_Rows):
         if self.dataset is not None:
             return self._rows_there()
         return pa.concat_tables([pa.table(part) for part in self.parts]) if self.parts else pa.table({})
+
+    def __repr__(self) -> str:
+        volumes = max((one["volumes"] for one in self.summaries), default=0)
+        return f"Fleet({len(self.summaries)} policies, {volumes:,} volumes, {self.failed + len(self.failures):,} failed)"
 
     def _rows_there(self) -> Any:
         from ._places import file_system
