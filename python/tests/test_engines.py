@@ -64,6 +64,7 @@ def test_all_at_once_on_one_store_compute_each_cell_once(tmp_path):
             all_ = list(threads.map(sweep, engines))
     assert sum(one.computed for one in all_) == 8 and {len(one.failures) for one in all_} == {4}
     assert all(one == all_[0] and one.rows() == all_[0].rows() for one in all_)
+    assert [path.name for path in (tmp_path / "store/.locks").iterdir()] == ["dataset"]
     rows = pyarrow.dataset.dataset(tmp_path / "rows").to_table()
     assert rows.num_rows - sum(map(bool, rows["error"].to_pylist())) == 8 == len(set(rows["digest"].to_pylist()) - {""})
 

@@ -60,7 +60,7 @@ class Dataset:
         self._read: set[str] = set()
         self._learn()
 
-    def _alone(self) -> AbstractContextManager[None]:
+    def _alone(self) -> AbstractContextManager[object]:
         return nullcontext() if self._store is None else alone(self._store, "dataset")
 
     def _files(self) -> list[str]:

@@ -71,9 +71,9 @@ def cache() -> Path:
 
 
 @contextmanager
-def alone(folder: str | os.PathLike[str], name: str) -> Generator[None]:
-    """One holder of this name in a folder at a time, on all machines that share it. The lock of one that died is free.
-    A file system without locks has none."""
+def alone(folder: str | os.PathLike[str], name: str) -> Generator[Path]:
+    """One holder of this name in a folder at a time, on all machines that share it, and the file of the lock. That of one
+    that died is free. A file system without locks has none."""
     locks = Path(folder, ".locks")
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / name).open("w") as file:
@@ -85,7 +85,7 @@ def alone(folder: str | os.PathLike[str], name: str) -> Generator[None]:
                 import fcntl
 
                 fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield locks / name
 
 
 def file_system(url: str, options: Options) -> tuple[Any, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Union
 
@@ -70,17 +70,16 @@ def _version(path: str | None) -> str:
 
 def execute(cell: Cell, trace: Place = None) -> Outcome:
     """Runs a cell, unless the store has its result by now; keeps the result, if the store can be reached."""
-    shares = os.path.exists(cell.marker)
+    if not os.path.exists(cell.marker):
+        return _executed(cell, trace, False)
     # Another client may be at the same cell: its result is waited for.
-    with alone(cell.store, cell.digest) if shares else nullcontext():
-        if shares and _native.has(cell.store, cell.digest):
-            return Outcome(None, None, False)
-        outcome = _executed(cell, trace, shares)
-        if shares:
+    with alone(cell.store, cell.digest) as lock:
+        try:
+            return Outcome(None, None, False) if _native.has(cell.store, cell.digest) else _executed(cell, trace, True)
+        finally:
             # Who waits has the file open, and finds the result.
             with suppress(OSError):
-                os.unlink(os.path.join(cell.store, ".locks", cell.digest))
-        return outcome
+                lock.unlink()
 
 
 def _executed(cell: Cell, trace: Place, shares: bool) -> Outcome:
