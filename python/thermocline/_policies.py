@@ -527,6 +527,31 @@ class Placements:
         def __new__(cls, *, groups: Whole = None, sample: Whole = None, epoch: Number = None) -> Self:
             return cls._made(groups=groups, sample=sample, epoch=epoch)
 
+    class Dogi(Spec):
+        """Pages by lives that a network foretells, in groups from a model; trained as it runs. Source: DOGI, FAST
+        2026.
+
+        ``groups``: Groups, a stream each, the hot and the frozen one among them: 4 to 9; auto: one for 48 blocks of
+        a bank (a whole number) [default: auto].
+
+        ``warm_up``: Page writes before the first samples are taken, in sizes of the device; the fill counts as one
+        more (a number) [default: 1].
+
+        ``period``: Page writes until the ends of sampled data are no longer awaited, in sizes of the device;
+        samples are taken during the first third (a number) [default: 0.5].
+
+        ``utilization``: The part of the pages with data that the model of groups counts, which decides how many
+        groups there are; the prototype's is 0.909 (a number) [default: 0.909].
+
+        ``learn``: Whether a network is trained; without one all pages that are not hot are alike when written (yes
+        or no) [default: yes].
+        """
+
+        _name = "dogi"
+
+        def __new__(cls, *, groups: Whole = None, warm_up: Number = None, period: Number = None, utilization: Number = None, learn: Union[bool, None] = None) -> Self:
+            return cls._made(groups=groups, warm_up=warm_up, period=period, utilization=utilization, learn=learn)
+
     class MultiLog(Spec):
         """A log for each update frequency, cleaned where space is worth least. Source: Stoica and Ailamaki, VLDB
         2013.
@@ -1330,6 +1355,38 @@ class Policies:
 
         def __new__(cls, *, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, transform: Union[Literal["identity", "log", "stair", "power"], None] = None, tau: Number = None, exponent: Number = None, groups: Whole = None, sample: Whole = None, epoch: Number = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
             return cls._made(age=age, transform=transform, tau=tau, exponent=exponent, groups=groups, sample=sample, epoch=epoch, victim=victim, placement=placement)
+
+    class Dogi(Spec):
+        """A network foretells when pages will be overwritten; groups of like lives. Source: Kim et al., FAST 2026.
+
+        ``age``: What a block's age counts from (created | last-invalidation | youngest | closed).
+
+        ``exponent``: Exponent of transform=power (a number of at least 0).
+
+        ``groups``: Groups, a stream each, the hot and the frozen one among them: 4 to 9; auto: one for 48 blocks of
+        a bank (a whole number).
+
+        ``warm_up``: Page writes before the first samples are taken, in sizes of the device; the fill counts as one
+        more (a number).
+
+        ``period``: Page writes until the ends of sampled data are no longer awaited, in sizes of the device;
+        samples are taken during the first third (a number).
+
+        ``utilization``: The part of the pages with data that the model of groups counts, which decides how many
+        groups there are; the prototype's is 0.909 (a number).
+
+        ``learn``: Whether a network is trained; without one all pages that are not hot are alike when written (yes
+        or no).
+
+        ``victim``: In place of its own (a victim policy).
+
+        ``placement``: In place of its own (a placement).
+        """
+
+        _name = "dogi"
+
+        def __new__(cls, *, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, exponent: Number = None, groups: Whole = None, warm_up: Number = None, period: Number = None, utilization: Number = None, learn: Union[bool, None] = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
+            return cls._made(age=age, exponent=exponent, groups=groups, warm_up=warm_up, period=period, utilization=utilization, learn=learn, victim=victim, placement=placement)
 
     class MultiLog(Spec):
         """A log for each update frequency; greedy where no log has a block to give. Source: Stoica and Ailamaki,

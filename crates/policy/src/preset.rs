@@ -322,6 +322,14 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
     Preset {
+        name: "dogi",
+        victim: "cost-benefit-sqrt(age=created)",
+        placement: "dogi",
+        source: "Kim et al., FAST 2026",
+        summary: "a network foretells when pages will be overwritten; groups of like lives",
+        ..PAGE_MAPPED
+    },
+    Preset {
         name: "multi-log",
         placement: "multi-log",
         source: "Stoica and Ailamaki, VLDB 2013",

@@ -15,6 +15,7 @@ mod clustering;
 mod contract;
 mod dac;
 mod dac_simple;
+mod dogi;
 mod envy;
 mod eti;
 mod fadac;
@@ -54,6 +55,7 @@ pub use contract::{
 };
 pub use dac::{Dac, DacParams};
 pub use dac_simple::{DacSimple, DacSimpleParams};
+pub use dogi::{Dogi, DogiParams};
 pub use envy::{Envy, EnvyParams};
 pub use eti::{Eti, EtiParams};
 pub use fadac::{Fadac, FadacParams};
@@ -149,6 +151,7 @@ placements! {
     HintsIsolated,
     Oracle,
     Midas,
+    Dogi,
     MultiLog,
     Sfs,
     Envy,

@@ -6,7 +6,8 @@ use thermocline_flash::{BlockId, Lpn};
 use thermocline_policy::{
     Args, BlockTable, BlockView, Context, ParamError, State,
     placement::{
-        self, Cleaning, Entry, Midas, MidasParams, Place, Placement, Registered, Visitor,
+        self, Cleaning, Dogi, DogiParams, Entry, Midas, MidasParams, Place, Placement, Registered,
+        Visitor,
         midas::model::{Hot, Lifetimes, Space, hot_cold, predict, search, waf},
         multi_log_gain,
     },
@@ -156,6 +157,68 @@ fn midas_knows_hot_pages_by_where_their_last_copy_died() {
     }
     bank.placement.trimmed(Lpn(3));
     assert_eq!(bank.placement.host_over(Lpn(3), None, 0), 0);
+}
+
+#[test]
+fn dogi_knows_hot_pages_by_the_age_of_their_data_and_collects_their_blocks_when_they_are_older() {
+    let params = DogiParams { groups: Some(6), learn: false, ..DogiParams::default() };
+    let dogi = Dogi::new(&params, &context(40, 60)).expect("valid");
+    let mut victim = Greedy;
+    let mut bank = Bank::new(dogi, 40, &victim);
+    let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
+    // Data that the host has not written are of unknown age. Stream 0 is G1, stream 1 the hot group.
+    assert_eq!(bank.placement.host_over(Lpn(3), place(0), 0), 0);
+    assert_eq!(bank.placement.host_over(Lpn(3), None, 0), 0);
+    bank.fill(0, 0, &victim);
+    bank.placement.written(Lpn(3), 0);
+    // Two units of four blocks, 32 page writes, are the limit. Units are whole: 31 of them is one.
+    assert_eq!(bank.placement.host_over(Lpn(3), place(0), 0), 1);
+    bank.fill(1, 1, &victim);
+    bank.invalidate(1, 3);
+    bank.fill(2, 0, &victim);
+    bank.invalidate(2, 1);
+    // The hot group's block is too young, so the victim policy chooses, although there is less to gain.
+    assert_eq!(bank.choose(&mut victim), Some(2));
+    for block in 3..10 {
+        bank.fill(block, 0, &victim);
+    }
+    assert_eq!(bank.placement.host_over(Lpn(3), place(0), 0), 0);
+    assert_eq!(bank.choose(&mut victim), Some(1));
+    // One without garbage is not copied.
+    bank.clean(1);
+    bank.fill(1, 1, &victim);
+    for block in 10..18 {
+        bank.fill(block, 0, &victim);
+    }
+    assert_eq!(bank.choose(&mut victim), Some(2));
+    assert_eq!(bank.blocks.block(BlockId(1)).state, State::Closed);
+}
+
+#[test]
+fn dogi_keeps_pages_apart_that_the_host_never_wrote_and_moves_others_along_the_chain() {
+    let params = DogiParams { groups: Some(6), learn: false, ..DogiParams::default() };
+    let dogi = Dogi::new(&params, &context(40, 60)).expect("valid");
+    let victim = Greedy;
+    let mut bank = Bank::new(dogi, 40, &victim);
+    let place = |block| Some(Place { bank: 0, block: BlockId(block), stream: 0, page: 0, next: 0 });
+    bank.fill(0, 0, &victim);
+    // Page 1 is hot, page 2 was filled before the run and is the last group's for ever.
+    let write = |bank: &mut Bank<Dogi>, over| {
+        let stream = bank.placement.host_over(Lpn(1), over, 0);
+        bank.placement.written(Lpn(1), 0);
+        stream
+    };
+    assert_eq!([write(&mut bank, None), write(&mut bank, place(0))], [0, 1]);
+    bank.fill(1, 1, &victim);
+    assert_eq!(bank.clean(1), [0, 5]);
+    for (block, from, to) in [(2, 0, 2), (3, 2, 3), (4, 3, 4), (5, 4, 4), (6, 5, 4)] {
+        bank.fill(block, from, &victim);
+        assert_eq!(bank.clean(block), [to, 5], "from stream {from}");
+    }
+    // A page found on the chip may have been written: it moves on like a copy.
+    bank.placement.recovered(Lpn(2), 0, 0, 0);
+    bank.fill(9, 0, &victim);
+    assert_eq!(bank.clean(9), [2, 2]);
 }
 
 /// The closed form of a log cleaned first in, first out: A = 1/(1 − e^{−α/A}).
@@ -533,6 +596,11 @@ fn arguments_out_of_range_are_refused() {
         ("midas", "sample", "100", "0"),
         ("midas", "epoch", "1", "0.5"),
         ("midas", "epoch", "4", "nan"),
+        ("dogi", "groups", "4", "3"),
+        ("dogi", "groups", "9", "10"),
+        ("dogi", "warm_up", "0", "-1"),
+        ("dogi", "period", "0.1", "0"),
+        ("dogi", "utilization", "1", "1.1"),
         ("multi-log", "levels", "16", "17"),
         ("multi-log", "levels", "1", "0"),
         ("sfs", "groups", "16", "0"),
