@@ -667,7 +667,10 @@ fn a_wrong_score_is_refused_where_it_is_wrong() {
             "expected one of valid, invalid, u, pages, erases, age, stream, tau,",
         ),
         ("score(min(valid))", "an operator or `,` at column 10"),
-        ("scor(valid)", "`valid` is not key=value, and only `score` takes an expression"),
+        (
+            "scor(valid)",
+            "`valid` is not key=value, and only `score` and `stream` take an expression",
+        ),
         ("score(valid, ages=closed)", "there is no parameter `ages`; there are of, age"),
         ("nftl(victim=score(valid))", "NFTL chooses pairs of blocks"),
         ("in-place(victim=score(valid))", "--victim"),

@@ -1,6 +1,6 @@
 //! A name with arguments, as users write it.
 
-use thermocline_policy::{Args, expression, victim::SCORE};
+use thermocline_policy::{Args, expression, placement::STREAM, victim::SCORE};
 use thermocline_units::split_list;
 
 use crate::AssemblyError;
@@ -35,7 +35,7 @@ impl Call {
                 (None, Some(key)) => (key, pair.as_str()),
                 (None, None) => {
                     return Err(AssemblyError::Usage(format!(
-                        "`{text}`: `{pair}` is not key=value, and only `{SCORE}` takes an expression"
+                        "`{text}`: `{pair}` is not key=value, and only `{SCORE}` and `{STREAM}` take an expression"
                     )));
                 }
             };

@@ -5,7 +5,7 @@ use thermocline_policy::{
     bank::BankAssignment,
     dead, idle,
     params::NoParams,
-    placement,
+    placement::{self, STREAM},
     preset::{self, LayerKind},
     trigger::{Pacing, Trigger},
     victim::{self, SCORE},
@@ -60,7 +60,8 @@ pub struct PolicySpec {
 
 impl PolicySpec {
     /// A preset, with arguments for either of its axes, or with another victim policy or placement:
-    /// `cat(tau=5s)`, `cat(victim=greedy)`. Or a score, which is the victim policy of a plain log.
+    /// `cat(tau=5s)`, `cat(victim=greedy)`. Or a score, which is the victim policy of a plain log, or a stream, which is its
+    /// placement.
     /// Then single axes are overridden.
     ///
     /// # Errors
@@ -72,10 +73,11 @@ impl PolicySpec {
     ) -> Result<Self, AssemblyError> {
         let mut call = Call::parse(policy)?;
         let shown = call.show();
-        if call.name == SCORE {
+        let axis = [(SCORE, VICTIM), (STREAM, PLACEMENT)].into_iter().find(|it| it.0 == call.name);
+        if let Some((_, axis)) = axis {
             let given =
                 std::mem::replace(&mut call, Call { name: PLAIN.into(), args: Args::default() });
-            call.set(VICTIM, &given.show());
+            call.set(axis, &given.show());
         }
         if let Some(wish) = preset::IMPOSSIBLE.iter().find(|wish| wish.is_called(&call.name)) {
             return Err(AssemblyError::Usage(format!(
@@ -350,6 +352,13 @@ mod tests {
         let spec = PolicySpec::parse(text, None, Some("M6")).expect("a score");
         assert_eq!((spec.victim.show().as_str(), spec.placement.show().as_str()), (text, "M6"));
         assert_eq!(spec.name, format!("{text} placement=M6"));
+        let text = "stream(min(writes, 2), streams=3)";
+        let spec = PolicySpec::parse(text, None, None).expect("a stream");
+        assert_eq!((spec.victim.show().as_str(), spec.placement.show().as_str()), ("greedy", text));
+        let spec = PolicySpec::parse("cat(placement=stream(survivor))", None, None).expect("one");
+        assert_eq!(spec.placement.show(), "stream(survivor)");
+        let wrong = PolicySpec::parse("stream(survivor + agee)", None, None).expect_err("no name");
+        assert!(wrong.to_string().contains("column 12 of the expression"), "{wrong}");
     }
 
     #[test]

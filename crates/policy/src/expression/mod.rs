@@ -220,7 +220,7 @@ impl ParamValue for Source {
 /// The parameter that an argument without a key is for: the expression of a policy that is one.
 #[must_use]
 pub fn parameter_without_key(policy: &str) -> Option<&'static str> {
-    (policy == crate::victim::SCORE).then_some("of")
+    [crate::victim::SCORE, crate::placement::STREAM].contains(&policy).then_some("of")
 }
 
 #[cfg(test)]

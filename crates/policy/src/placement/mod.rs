@@ -11,6 +11,7 @@ mod auto_stream_mq;
 mod auto_stream_sfr;
 mod beyond;
 mod block_split;
+mod by_expression;
 mod clustering;
 mod contract;
 mod dac;
@@ -48,6 +49,7 @@ pub use age_sort::AgeSort;
 pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
+pub use by_expression::{ByExpression, ByExpressionParams, NAMES as STREAM_NAMES, STREAM};
 pub use clustering::{DoubleHotCold, ExactUpdateInterval, UpdateInterval};
 pub use contract::{
     Ahead, Choice, Cleaning, Entry, Found, Growing, HostWrite, HotPages, Kept, OwnVictims,
@@ -156,6 +158,7 @@ placements! {
     Sfs,
     Envy,
     Survival,
+    ByExpression,
 }
 
 /// The catalogue entry of the placement `name`.

@@ -351,3 +351,90 @@ fn clustering_schemes_differ_in_what_shares_a_stream() {
     assert_eq!(with("double-hot-cold", Three), [0, 1, 0]);
     assert_eq!(with("update-interval", Three), [0, 1, 3]);
 }
+
+/// The streams that a placement answers to the same host writes, survivors, trims and fills.
+struct Answers;
+
+impl placement::Visitor for Answers {
+    type Output = Vec<u8>;
+
+    fn visit<P: Placement>(self, placement: P) -> Vec<u8> {
+        let mut placement = WithWords::of(placement);
+        let mut draws = Draws(7);
+        let mut answers = Vec::new();
+        let mut has_data = [false; 400];
+        for lpn in 0..200 {
+            placement.filled(Lpn(lpn), 0);
+            has_data[lpn as usize] = true;
+        }
+        let place = Place { bank: 0, block: BlockId(1), stream: 0, page: 0, next: 1 };
+        for now in 1..5000 {
+            let lpn = Lpn(draws.index(400) as u32);
+            match draws.index(10) {
+                0 => {
+                    placement.trimmed(lpn);
+                    has_data[lpn.index()] = false;
+                }
+                1..4 if has_data[lpn.index()] => answers.push(placement.survivor(lpn, now)),
+                _ => {
+                    let old = has_data[lpn.index()].then_some(place);
+                    answers.push(placement.host_over(lpn, old, now));
+                    placement.written(lpn, now);
+                    has_data[lpn.index()] = true;
+                }
+            }
+        }
+        answers
+    }
+}
+
+/// What a stream by this expression answers.
+fn by_expression(expression: &str, streams: &str) -> Vec<u8> {
+    let args = Args(vec![("of".into(), expression.into()), ("streams".into(), streams.into())]);
+    placement::dispatch(placement::STREAM, &args, &CONTEXT, Answers)
+        .expect("registered")
+        .unwrap_or_else(|e| panic!("{expression}: {e}"))
+}
+
+#[test]
+fn a_stream_by_expression_equals_placements_that_it_describes() {
+    for (name, expression, streams) in [
+        ("one-stream", "0", "1"),
+        ("sep-gc", "survivor", "2"),
+        ("double-hot-cold", "if(survivor, 0, writes > 0)", "2"),
+        ("dac-simple", "if(survivor, max(stream - 1, 0), if(writes, stream + 1, 0))", "6"),
+    ] {
+        assert_eq!(by_expression(expression, streams), with(name, Answers), "{name}");
+    }
+}
+
+#[test]
+fn a_stream_by_expression_is_rounded_down_and_clamped() {
+    let all = |expression: &str, stream: u8| {
+        let answers = by_expression(expression, "4");
+        assert!(answers.iter().all(|it| *it == stream), "{expression}: {answers:?}");
+    };
+    all("2.99", 2);
+    all("-1", 0);
+    all("1e300", 3);
+    all("sqrt(-1)", 0);
+    all("1 / 0", 3);
+    all("(survivor < 2) * tau / 25", 2);
+    // A page that was never written has an infinite interval, and the fill is a write.
+    all("if(writes, interval < 5000, interval > 1e300)", 1);
+}
+
+#[test]
+fn a_stream_with_a_wrong_expression_is_refused_with_the_column() {
+    for (expression, streams, says) in [
+        ("survivor + agee", "4", "one of interval, writes, survivor, stream, tau, "),
+        ("min(writes)", "4", "at column 11 of the expression"),
+        ("0", "33", "streams"),
+    ] {
+        let args = Args(vec![("of".into(), expression.into()), ("streams".into(), streams.into())]);
+        let error = placement::dispatch(placement::STREAM, &args, &CONTEXT, Answers)
+            .expect("registered")
+            .expect_err("wrong");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}
