@@ -16,6 +16,8 @@ class Fault(Exception):
 class Chromium:
     """One browser with one page. It records what the page asks for and what it complains of."""
 
+    name = "Chromium"
+
     def __init__(self, program="chromium"):
         self.folder = tempfile.mkdtemp(prefix="thermocline-browser.")
         to_browser, self.out = os.pipe()
@@ -120,6 +122,14 @@ class Chromium:
         tastes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce" if still else "no-preference"}
         self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": name, "value": value} for name, value in tastes.items()])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+
+    def choose(self, element, file):
+        """A file, for an element with this id."""
+        node = self.call("Runtime.evaluate", expression=f"document.getElementById('{element}')")["result"]["objectId"]
+        self.call("DOM.setFileInputFiles", files=[file], objectId=node)
+
+    def type(self, text):
+        self.call("Input.insertText", text=text)
 
     def press(self, key, code=0, text=None):
         """A key, down and up: Tab, ArrowRight, Enter."""

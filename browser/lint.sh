@@ -22,7 +22,7 @@ oxlint=$(fetched "@oxlint/linux-$machine-gnu@1.14.0" oxlint)
 
 live=crates/live/assets
 web=crates/web/assets
-for page in "$web/playground.js" "$web/worker.js" "$web/offline.js" "crates/report/assets/report.js" "crates/site/assets/docs.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
+for page in "$live/common.js $live/charts.js $web/playground.js" "$web/worker.js" "$web/offline.js" "crates/report/assets/report.js" "crates/site/assets/docs.js" "$live/common.js $live/chipmap.js $live/charts.js $live/live.js" \
     "$live/common.js $live/chipmap.js $live/charts.js $live/replay.js"; do
     # shellcheck disable=SC2086 # the files of one page
     node "$tsc" --allowJs --checkJs --noEmit --strict --noUnusedLocals --noImplicitReturns --target es2022 \

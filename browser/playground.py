@@ -1,5 +1,5 @@
-"""Tests of the playground and of the documentation beside it, in a browser: its results are the command line's, nothing comes from elsewhere, it works without a
-network, the keyboard is enough, an accessibility checker finds nothing.
+"""Tests of the playground and of the documentation beside it, in Chromium: its results are the command line's, also in Firefox where that is installed, nothing comes
+from elsewhere, it works without a network, the keyboard is enough, an accessibility checker finds nothing.
 
     browser/playground.py SITE            the tests
     browser/playground.py SITE --speed    how long runs take here, and by the command line
@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.parse
 
+import firefox
 import registry
 from chromium import Chromium
 
@@ -25,6 +26,8 @@ THERMOCLINE = os.environ["THERMOCLINE"]
 SITE = sys.argv[1]
 SMALL = [("trace", "corpus/camera-fat32.tct"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("limit", "8000"),
          ("policies", "thermocline,greedy,dac")]
+#: The other recorded traces, in short.
+RECORDED = ["corpus/sqlite-ext4.tct", "corpus/developer-ext4.tct", "corpus/developer-btrfs.tct"]
 WORKLOAD = [("workload", "hot-cold:90/10"), ("capacity", "16MiB"), ("over-provisioning", "15%"), ("bytes", "48MiB"),
             ("policies", "sep-bit,nftl,cat(tau=84min)")]
 LARGE = [("trace", "corpus/sqlite-ext4.tct"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("loop", "8")]
@@ -143,6 +146,57 @@ def links(page, axe):
         check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
 
 
+def recorded(page):
+    """Each recorded trace gives the command line's results."""
+    for trace in RECORDED:
+        settings = [("trace", trace), *SMALL[1:-1], ("policies", "greedy,dac")]
+        page.open(settings)
+        page.done(trace)
+        page.equal(settings, trace)
+
+
+def watch(page, axe):
+    """Two policies side by side: the figures of the comparison, played and sought by the keyboard; looking on changes no result."""
+    browser = page.browser
+    inside = "document.getElementById('replay').contentDocument"
+    for looks in ({"width": 360, "dark": True}, {"width": 768, "still": True}, {"width": 1280}):
+        page.open([*WORKLOAD[:-1], ("policies", "greedy,dac")], **looks)
+        page.done("a comparison to watch")
+        browser.evaluate("document.getElementById('watch').click()")
+        page.wait("document.getElementById('state').textContent === 'Recorded.'", "two policies are recorded")
+        page.wait(f"{inside}?.body?.dataset.ready === 'yes'", "the recording is shown")
+        title = browser.evaluate(f"{inside}.title")
+        check(title == "dac and greedy on hot-cold:90/10", f"the recording is called {title}")
+        wide = browser.evaluate(f"{inside}.documentElement.scrollWidth - {inside}.defaultView.innerWidth")
+        check(wide <= 0, f"the recording is {wide} pixels too wide at {looks}")
+        page.sound("two policies side by side", axe)
+    runs = {run["config"]["policy"]: run for run in page.result()["runs"]}
+    shown = browser.evaluate(f"""[...{inside}.querySelectorAll('#runs [data-policy]')].map((it) => it.dataset.policy)""")
+    cells = browser.evaluate(f"""[...{inside}.querySelectorAll('td[data-key="flash.pages_copied"]')].map((it) => Number(it.dataset.value))""")
+    check(0 not in cells and cells == [runs[name]["flash"]["pages_copied"] for name in shown] and len(shown) == 2, f"{shown} copy {cells} pages beside the comparison's")
+    place = f"Number({inside}.getElementById('time').value)"
+    begin = browser.evaluate(place)
+    browser.evaluate(f"{inside}.getElementById('play').focus()")
+
+    def press_play():
+        if browser.name == "Chromium":
+            browser.press(" ")
+        else:
+            # BiDi sends keys to a page, not to the frame in it that has the focus.
+            browser.evaluate(f"{inside}.getElementById('play').click()")
+
+    press_play()
+    page.wait(f"{place} > {begin}", "it plays")
+    press_play()
+    page.wait(f"{inside}.getElementById('play').textContent === 'Play'", "it rests")
+    command = browser.evaluate(f"{inside}.getElementById('command').textContent")
+    with tempfile.TemporaryDirectory(prefix="thermocline-playground.") as work:
+        out = os.path.join(work, "watch.html")
+        command = command.replace("thermocline", f"'{THERMOCLINE}'", 1)
+        made = subprocess.run(["bash", "-c", f"{command} --output {out}"], capture_output=True, text=True, check=False)
+        check(made.returncode == 0 and os.path.getsize(out) > 10000, f"{command}: {made.stderr}")
+
+
 def own(page, axe):
     """A policy of the reader's own: by a link, by the keyboard, by an example; what is wrong is said while it is typed."""
     browser = page.browser
@@ -156,9 +210,17 @@ def own(page, axe):
     check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
     said = browser.evaluate("[document.getElementById('score').value, document.getElementById('base').value, document.getElementById('own').value]")
     check(said == [score, "cost-benefit", "score(valid)"], f"a link to a score makes {said}")
+    stream = "if(survivor, 0, if(interval < tau, 2, 1))"
+    settings = [*SMALL[:-1], ("policies", f"cat(victim=score(valid), placement=stream({stream})),greedy")]
+    page.open(settings, width=768)
+    page.done("a stream of one's own")
+    page.equal(settings, "a stream of one's own")
+    said = browser.evaluate("[document.getElementById('score').value, document.getElementById('stream').value, document.getElementById('base').value]")
+    check(said == ["valid", stream, "cat"], f"a link to a stream makes {said}")
+    browser.evaluate("document.getElementById('stream').value = ''")
     says = "document.getElementById('score-says').textContent"
     browser.evaluate("(() => { const it = document.getElementById('score'); it.focus(); it.setSelectionRange(3, 3); })()")
-    browser.call("Input.insertText", text="x")
+    browser.type("x")
     page.wait(f"{says}.includes('expected one of valid, invalid')", "a wrong score is noticed")
     check("at column 1 of the expression" in browser.evaluate(says), browser.evaluate(says))
     page.sound("a wrong score", axe)
@@ -179,7 +241,7 @@ def docs(page, axe):
     check(browser.evaluate("[...document.images].length") > 10, "a paper has figures")
     browser.press("/", text="/")
     check(browser.evaluate("document.activeElement.id") == "search", "/ leads to the search")
-    browser.call("Input.insertText", text="score expression")
+    browser.type("score expression")
     end = time.monotonic() + 20
     while not browser.evaluate("document.getElementById('found').children.length"):
         check(time.monotonic() < end, "nothing is found")
@@ -199,8 +261,7 @@ def file(page, work):
     page.open(dark=True)
     browser = page.browser
     browser.evaluate("(() => { const input = document.getElementById('input'); input.value = 'file'; input.dispatchEvent(new Event('input', { bubbles: true })); })()")
-    node = browser.call("Runtime.evaluate", expression="document.getElementById('file')")["result"]["objectId"]
-    browser.call("DOM.setFileInputFiles", files=[packed], objectId=node)
+    browser.choose("file", packed)
     page.wait("document.getElementById('chosen').textContent.includes('mine.csv.gz')", "a file is chosen")
     browser.evaluate("document.getElementById('settle').focus()")
     for _ in range(60):
@@ -255,21 +316,36 @@ def speed(page):
 
 
 def main():
+    if "--speed" in sys.argv:
+        with Chromium() as browser:
+            speed(Page(browser, Served().port))
+        return
+    axe = registry.axe()
+    tests(Chromium, axe)
+    if firefox.found():
+        # The checker need not look at the same page twice.
+        tests(firefox.Firefox, None)
+    else:
+        print("browser/playground.py: Firefox is not installed, so only Chromium is tested; Debian's package is firefox-esr", file=sys.stderr)
+
+
+def tests(of, axe):
     served = Served()
-    with tempfile.TemporaryDirectory(prefix="thermocline-playground.") as work, Chromium() as browser:
+    with tempfile.TemporaryDirectory(prefix="thermocline-playground.") as work, of() as browser:
         page = Page(browser, served.port)
-        if "--speed" in sys.argv:
-            speed(page)
-            return
-        axe = registry.axe()
         links(page, axe)
+        recorded(page)
+        watch(page, axe)
+        if of is not Chromium:
+            print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched")
+            return
         own(page, axe)
         docs(page, axe)
         file(page, work)
         page.sound("a file, in the dark", axe)
         wrong(page)
         offline(page, served)
-    print("ok      browser/playground.py: links, workloads, a score, a packed file, errors, no network")
+    print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched, a score, a packed file, errors, no network")
 
 
 main()

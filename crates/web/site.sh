@@ -29,8 +29,8 @@ cargo build --locked --profile "$profile" --target $triple --package thermocline
 site=$target/site
 rm -rf "$site"
 mkdir -p "$site/corpus"
-page=(index.html playground.css playground.js simulator.js worker.js fzstd.js thermocline.wasm.packed)
-cp crates/web/assets/{index.html,playground.css,playground.js,simulator.js,worker.js} crates/web/vendor/fzstd.js "$site"
+page=(index.html playground.css playground.js simulator.js worker.js watch.js own.js common.js charts.js fzstd.js thermocline.wasm.packed)
+cp crates/web/assets/{index.html,playground.css,playground.js,simulator.js,worker.js,watch.js,own.js} crates/live/assets/{common.js,charts.js} crates/web/vendor/fzstd.js "$site"
 cp corpus/*.tct "$site/corpus"
 cargo run --quiet --locked --package thermocline-site -- "$site/docs"
 built=$profile

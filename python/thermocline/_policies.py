@@ -629,6 +629,20 @@ class Placements:
         def __new__(cls, *, streams: Whole = None, history: Union[bool, None] = None, hazard: Number = None, age: Number = None, prior: Number = None, gate: Number = None, wear: Number = None, duel: Union[bool, None] = None) -> Self:
             return cls._made(streams=streams, history=history, hazard=hazard, age=age, prior=prior, gate=gate, wear=wear, duel=duel)
 
+    class Stream(Spec):
+        """The stream that you write: stream(min(3, log2(1 + interval / tau))). Source: docs/policies.md.
+
+        ``of``: The expression; `of=` may be left out (an expression such as valid / (invalid * age)) [default:
+        if(survivor, 0, writes > 0)].
+
+        ``streams``: Number of streams, 1 to 32 (a whole number) [default: 4].
+        """
+
+        _name = "stream"
+
+        def __new__(cls, *, of: Union[str, None] = None, streams: Whole = None) -> Self:
+            return cls._made(of=of, streams=streams)
+
 
 class Idle:
     """Garbage collection in idle time, with their parameters."""

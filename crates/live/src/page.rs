@@ -2,7 +2,7 @@
 //! the browser (Content-Security-Policy): only what has these digests runs.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("../assets/page.css");
@@ -28,11 +28,12 @@ pub fn live() -> Page {
     page("Thermocline", body, include_str!("../assets/live.js"), None)
 }
 
-/// The page of a recorded simulation.
+/// The page of a recorded simulation: its input, the command that shows it again, and what was recorded of each run.
 #[must_use]
-pub fn replay(title: &str, recording: &Value) -> Page {
+pub fn replay(title: &str, input: &str, command: &str, runs: &[Value]) -> Page {
+    let recording = json!({ "input": input, "command": command, "runs": runs });
     let body = include_str!("../assets/replay.html");
-    page(title, body, include_str!("../assets/replay.js"), Some(recording))
+    page(title, body, include_str!("../assets/replay.js"), Some(&recording))
 }
 
 fn page(title: &str, body: &str, script: &str, data: Option<&Value>) -> Page {
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn names_with_markup_are_escaped() {
         let name = "</title></script><script>alert(1)</script>\u{1b}[31m";
-        let page = replay(name, &serde_json::json!({ "input": name }));
+        let page = replay(name, name, "", &[]);
         assert!(!page.html.contains("<script>alert") && !page.html.contains('\u{1b}'));
         assert_eq!(page.html.matches("<script").count(), 2, "data and script");
         assert!(page.html.contains("&lt;/title&gt;"));
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn pages_load_nothing_from_elsewhere() {
-        for page in [live(), replay("", &Value::Null)] {
+        for page in [live(), replay("", "", "", &[])] {
             let text =
                 page.html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
             assert!(

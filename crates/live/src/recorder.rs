@@ -41,6 +41,16 @@ pub struct Excerpt {
     pub most: usize,
 }
 
+impl Excerpt {
+    /// Begins at a share of a run of about `total` host pages, and is `pages` long where the run has as many.
+    #[must_use]
+    pub fn at(share: f64, pages: u64, total: u64, most: usize) -> Self {
+        let pages = pages.min(total);
+        let from = ((total as f64 * share) as u64).min(total - pages);
+        Self { from, pages, total, most }
+    }
+}
+
 /// A block that a policy looked at.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Candidate {
@@ -228,7 +238,7 @@ impl Recorder {
 
     /// What was recorded of a run, and its result; nothing if the run ended before the excerpt.
     #[must_use]
-    pub fn finish(self, policy: &str, result: &Value) -> Option<Value> {
+    pub fn finish(&self, policy: &str, result: &Value) -> Option<Value> {
         let kept = lock(&self.kept);
         let geometry = kept.geometry?;
         Some(json!({

@@ -1,7 +1,7 @@
 // @ts-check
 // The service worker: keeps the page, so that it works without a network. A new version has another name, and replaces all.
 const VERSION = "@VERSION@";
-const PAGE = ["./", "playground.css", "playground.js", "simulator.js", "worker.js", "fzstd.js", "thermocline.wasm.packed"];
+const PAGE = ["./", "playground.css", "playground.js", "simulator.js", "worker.js", "watch.js", "own.js", "common.js", "charts.js", "fzstd.js", "thermocline.wasm.packed"];
 const worker = /** @type {any} */ (self);
 
 worker.addEventListener("install", (/** @type {any} */ event) => {

@@ -3,19 +3,12 @@
 
 // @ts-ignore: it has no types.
 import { decompress } from "./fzstd.js";
+import { EXAMPLES, named, read, split } from "./own.js";
+import { Courses, replayed } from "./watch.js";
 
 /** A setting by its name; null for a flag. @typedef {[string, string | null]} Setting */
 
 const byId = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
-/** Scores to begin with: what they are, the score, the preset whose victim policy it replaces. */
-const EXAMPLES = [
-  ["greedy", "valid", ""],
-  ["cost-benefit", "valid / (invalid * age)", "cost-benefit"],
-  ["cost-benefit, CAT paper", "valid / (invalid * (1 + log2(1 + age / tau)))", "cost-benefit"],
-  ["CAT", "valid / invalid * (erases + 1) / (1 + log2(1 + age / tau))", "cat"],
-  ["oldest first", "-age", ""],
-  ["greedy, even wear", "valid + 5 * erases", ""],
-];
 const USUAL = ["thermocline", "greedy", "cost-benefit", "cat", "dac", "sep-bit", "midas", "fifo"];
 /** Presets that no controller can have. */
 const KNOW_THE_FUTURE = new Set(["fk", "oracle"]);
@@ -29,6 +22,9 @@ const files = new Map();
 let workers = [];
 /** Whether a later run has begun. */
 let run = 0;
+const courses = new Courses(byId("course"));
+/** The settings of the comparison that is shown, without policies. @type {Setting[]} */
+let compared = [];
 
 /** @param {string} name @param {string} [text] */
 const made = (name, text = "") => {
@@ -47,7 +43,7 @@ const compiled = (async () => {
   return WebAssembly.compile(await new Response(unpacked).arrayBuffer());
 })();
 
-/** Asks a worker of its own, which may stay when a comparison is stopped. @param {string} question @param {(share: { read?: number, done?: number }) => void} [progress] @returns {Promise<{ text: string, seconds: number, memory: number }>} */
+/** Asks a worker of its own, which may stay when a comparison is stopped. @param {string} question @param {(share: { read?: number, done?: number, written?: number, copied?: number }) => void} [progress] @returns {Promise<{ text: string, seconds: number, memory: number }>} */
 const asked = async (question, progress = () => {}, stays = false) => {
   const module = await compiled;
   const worker = new Worker("worker.js", { type: "module" });
@@ -66,34 +62,15 @@ const asked = async (question, progress = () => {}, stays = false) => {
   });
 };
 
-/** Names with commas between, of which those in brackets belong to a name. @param {string} text */
-const split = (text) => {
-  const names = [""];
-  let depth = 0;
-  for (const sign of text) {
-    if (sign === "(") depth += 1;
-    else if (sign === ")") depth = Math.max(0, depth - 1);
-    if (sign === "," && depth === 0) names.push("");
-    else names[names.length - 1] += sign;
-  }
-  return names.map((name) => name.trim()).filter(Boolean);
-};
-
-/** A policy by its score, and by the preset whose victim policy it replaces. @param {string} score @param {string} base */
-const named = (score, base) => (base ? `${base}(victim=score(${score}))` : `score(${score})`);
-
-/** The score and the preset of a policy's name; null if it is no such name. @param {string} name */
-const scored = (name) => {
-  const [, base = "", inner] = /^(?:([\w-]+)\(victim=)?score\((.+)\)$/.exec(name) ?? [];
-  if (inner === undefined) return null;
-  const score = base ? inner.replace(/\)$/, "") : inner;
-  return named(score, base) === name ? { score, base } : null;
-};
-
 /** The policy of the reader's own; empty if there is none. */
 const ofReader = () => {
-  const score = byId("score").value.trim().replace(/\s+/g, " ");
-  return score && named(score, byId("base").value);
+  const [score, stream] = ["score", "stream"].map((id) => byId(id).value.trim().replace(/\s+/g, " "));
+  return named({ score, stream, base: byId("base").value });
+};
+
+/** Fills the form. @param {Record<"score" | "stream" | "base", string>} policy */
+const own = (policy) => {
+  for (const [id, value] of Object.entries(policy)) Object.assign(byId(id), { value });
 };
 
 /** @returns {string[]} */
@@ -117,7 +94,7 @@ const checked = async () => {
   if (mine !== checks) return;
   says.textContent = !policy ? "Empty: no policy of your own." : value || `Compared as ${policy}.`;
   says.classList.toggle("error", Boolean(value));
-  byId("score").setAttribute("aria-invalid", String(Boolean(value)));
+  for (const id of ["score", "stream"]) byId(id).setAttribute("aria-invalid", String(Boolean(value && byId(id).value)));
 };
 
 /** What the form says, without policies. @returns {Setting[]} */
@@ -184,10 +161,8 @@ const applied = () => {
       byId("workload").value = value;
     } else if (name === "policies") {
       const names = split(value);
-      const own = names.findIndex((name) => [...byId("base").options].some((option) => option.value === scored(name)?.base));
-      const { score, base } = (own >= 0 && scored(names.splice(own, 1)[0])) || { score: "", base: "" };
-      Object.assign(byId("score"), { value: score });
-      Object.assign(byId("base"), { value: base });
+      const at = names.findIndex((name) => [...byId("base").options].some((option) => option.value === read(name)?.base));
+      own((at >= 0 && read(names.splice(at, 1)[0])) || { score: "", stream: "", base: "" });
       for (const it of byId("policies").querySelectorAll("input")) it.checked = names.includes(it.value);
       byId("own").value = names.filter((one) => ![...byId("policies").querySelectorAll("input")].some((it) => it.value === one)).join(", ");
     } else if (name === "ops" && value === "-trim") byId("ignore-trim").checked = true;
@@ -213,6 +188,7 @@ const stopped = () => {
   workers.forEach((worker) => worker.terminate());
   workers = [];
   byId("run").disabled = false;
+  byId("watch").disabled = false;
   byId("stop").hidden = true;
 };
 
@@ -248,7 +224,8 @@ const row = (policy) => {
 /** Runs one policy in a worker of its own. @param {string} policy @param {Setting[]} given */
 const one = async (policy, given, { line, bar } = row(policy)) => {
   const question = JSON.stringify({ ask: "compare", settings: [...given, ["policies", policy], ["no-oracle", null]] });
-  const { text, seconds, memory } = await asked(question, ({ read, done }) => {
+  const { text, seconds, memory } = await asked(question, ({ read, done, written, copied }) => {
+    courses.add(policy, written ?? 0, copied ?? 0);
     // Of a run the trace takes a part, and reading it a smaller one.
     bar.value = done === undefined ? (read ?? 0) * 0.2 : 0.2 + 0.8 * done;
   });
@@ -265,6 +242,7 @@ const one = async (policy, given, { line, bar } = row(policy)) => {
     cells[0].textContent = result.write_amplification?.toFixed(3) ?? "–";
     cells[1].textContent = result.flash.blocks_erased.toLocaleString("en");
     cells[2].textContent = seconds.toFixed(2);
+    courses.add(policy, result.host.pages_written, result.flash.pages_copied);
   }
   return { policy, text, notes: answer.notes ?? [], error: answer.error };
 };
@@ -300,6 +278,7 @@ const compare = async () => {
   byId("exports").hidden = true;
   byId("command-is").hidden = true;
   byId("report").hidden = true;
+  byId("watching").hidden = true;
   byId("progress").hidden = false;
   byId("progress").tBodies[0].replaceChildren();
   byId("notes").replaceChildren();
@@ -311,6 +290,8 @@ const compare = async () => {
     const [given, policies] = [settings(), chosen()];
     if (policies.length === 0) throw new Error("no policy is chosen; tick one or two");
     await fetched(given);
+    courses.begin(policies);
+    byId("course").hidden = false;
     // A worker for each core at once; each has one policy.
     const waiting = policies.map((policy) => ({ policy, line: row(policy) }));
     /** @type {Awaited<ReturnType<typeof one>>[]} */
@@ -341,12 +322,55 @@ const compare = async () => {
     byId("exports").hidden = false;
     byId("command-is").hidden = false;
     framed(value.html);
-    // The report has their figures.
+    // The report has their figures and courses.
     byId("progress").hidden = true;
+    byId("course").hidden = true;
+    compared = given;
+    offerToWatch(parts.filter(({ error }) => !error).map(({ policy }) => policy), value.best);
     byId("state").textContent = `Done in ${((performance.now() - begun) / 1000).toFixed(1)} s.`;
   } catch (error) {
     if (mine !== run) return;
     byId("progress").hidden = true;
+    byId("course").hidden = true;
+    byId("state").textContent = "";
+    failed(/** @type {Error} */ (error).message);
+  }
+  stopped();
+};
+
+/** Offers what was compared: the best, and beside it greedy or another. @param {string[]} policies @param {string | null} best */
+const offerToWatch = (policies, best) => {
+  const one = best ?? policies[0];
+  const other = policies.find((it) => it === "greedy" && it !== one) ?? policies.find((it) => it !== one) ?? one;
+  for (const [id, chosenOne] of [["watch-one", one], ["watch-other", other]]) {
+    byId(id).replaceChildren(...policies.map((it) => made("option", it)));
+    byId(id).value = chosenOne;
+  }
+  byId("replay").hidden = true;
+  byId("replay").srcdoc = "";
+  byId("watching").hidden = false;
+};
+
+const watched = async () => {
+  stopped();
+  const mine = run;
+  failed("");
+  byId("run").disabled = true;
+  byId("stop").hidden = false;
+  byId("watch").disabled = true;
+  const say = (/** @type {number} */ share) => { byId("state").textContent = `Recording: ${Math.floor(100 * share)} %`; };
+  say(0);
+  try {
+    const policies = [...new Set([byId("watch-one").value, byId("watch-other").value])];
+    const excerpt = { from: Number(byId("watch-from").value), blocks: Number(byId("watch-blocks").value) };
+    const html = await replayed(asked, compared, policies, excerpt, say);
+    if (mine !== run) return;
+    byId("replay").srcdoc = html;
+    byId("replay").hidden = false;
+    byId("replay").scrollIntoView({ block: "nearest" });
+    byId("state").textContent = "Recorded.";
+  } catch (error) {
+    if (mine !== run) return;
     byId("state").textContent = "";
     failed(/** @type {Error} */ (error).message);
   }
@@ -401,12 +425,11 @@ const begun = async () => {
   const plain = /** @type {HTMLOptionElement} */ (made("option", "a plain log: one stream, greedy otherwise"));
   plain.value = "";
   byId("base").append(plain, ...[...byId("policies").querySelectorAll("[data-real]")].map((it) => made("option", it.value)));
-  for (const [what, score, base] of EXAMPLES) {
+  for (const [what, score, stream, base] of EXAMPLES) {
     const button = /** @type {HTMLButtonElement} */ (made("button", what));
     button.type = "button";
     button.addEventListener("click", () => {
-      Object.assign(byId("score"), { value: score });
-      Object.assign(byId("base"), { value: base });
+      own({ score, stream, base });
       void checked();
     });
     byId("examples").append(button);
@@ -431,6 +454,7 @@ byId("stop").addEventListener("click", () => {
   stopped();
   byId("state").textContent = "Stopped.";
 });
+byId("watch").addEventListener("click", () => void watched());
 byId("link").addEventListener("click", () => copied(byId("link"), location.href));
 byId("command").addEventListener("click", () => copied(byId("command"), byId("command-is").textContent));
 document.addEventListener("dragover", (event) => {

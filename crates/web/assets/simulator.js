@@ -35,7 +35,7 @@ export class Simulator {
     this.exports = exports;
   }
 
-  /** @param {WebAssembly.Module} module @param {Map<string, Reader>} files @param {(done: number, all: number) => void} progress */
+  /** @param {WebAssembly.Module} module @param {Map<string, Reader>} files @param {(done: number, all: number, written: number, copied: number) => void} progress */
   static load(module, files, progress) {
     /** @type {Exports} */
     let exports;

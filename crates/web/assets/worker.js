@@ -14,7 +14,7 @@ self.addEventListener("message", ({ data }) => {
   const { module, files, question } = /** @type {Work} */ (data);
   const begun = performance.now();
   let told = 0;
-  /** @param {{ read?: number, done?: number }} share */
+  /** @param {{ read?: number, done?: number, written?: number, copied?: number }} share */
   const tell = (share) => {
     if (performance.now() - told < OFTEN) return;
     told = performance.now();
@@ -26,7 +26,8 @@ self.addEventListener("message", ({ data }) => {
     return new Uint8Array(reader.readAsArrayBuffer(file.slice(at, at + room)));
   };
   const all = new Map(files.map(([name, file]) => [name, pieces(file)]));
-  const progress = (/** @type {number} */ done, /** @type {number} */ of) => tell({ done: of > 0 ? Math.min(done / of, 1) : 0 });
+  const progress = (/** @type {number} */ done, /** @type {number} */ of, /** @type {number} */ written, /** @type {number} */ copied) =>
+    tell({ done: of > 0 ? Math.min(done / of, 1) : 0, written, copied });
   const simulator = Simulator.load(module, all, progress);
   const answer = simulator.ask(question);
   self.postMessage({ answer, seconds: (performance.now() - begun) / 1000, memory: simulator.exports.memory.buffer.byteLength });

@@ -14,6 +14,7 @@ use thermocline_study::{
 
 use crate::{
     repeat::{self, Setting},
+    watched,
     work::{Page, Work},
 };
 
@@ -25,6 +26,8 @@ enum Question {
     Run { settings: Vec<Setting> },
     Compare { settings: Vec<Setting> },
     Report { settings: Vec<Setting>, parts: Vec<Part> },
+    Watch { settings: Vec<Setting>, excerpt: watched::Part },
+    Replay { settings: Vec<Setting>, excerpt: watched::Part, parts: Vec<watched::Recorded> },
 }
 
 /// What a worker or a page gets.
@@ -129,7 +132,7 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
             let wish = understood.many.wish();
             let inputs = [merged(parts)?];
             let version = format!("thermocline {}", env!("CARGO_PKG_VERSION"));
-            let repeat = Repeat { command: repeat::command(&settings), version };
+            let repeat = Repeat { command: repeat::command("compare", &settings), version };
             let page = comparison::page(&inputs, wish, &repeat);
             let html = page.render().map_err(|e| SimError::Failed(format!("cannot draw {e}")))?;
             let found = answer_for(wish, &[&inputs[0]]);
@@ -146,14 +149,22 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
                 notes: Vec::new(),
             })
         }
+        Question::Watch { settings, excerpt } => {
+            let value = watched::run(&settings, excerpt, &work)?;
+            written(&Answer { value, notes: work.notes(Vec::new()) })
+        }
+        Question::Replay { settings, excerpt, parts } => {
+            let value = watched::page(&settings, excerpt, parts)?;
+            written(&Answer { value, notes: Vec::new() })
+        }
     }
 }
 
-fn pairs(settings: &[Setting]) -> impl Iterator<Item = (&str, Option<&str>)> {
+pub fn pairs(settings: &[Setting]) -> impl Iterator<Item = (&str, Option<&str>)> {
     settings.iter().map(|Setting(name, value)| (name.as_str(), value.as_deref()))
 }
 
-fn usage(error: SpecError) -> SimError {
+pub fn usage(error: SpecError) -> SimError {
     SimError::Usage(error.to_string())
 }
 

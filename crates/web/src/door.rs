@@ -4,7 +4,8 @@
 //! memory too: its length in four bytes, and the text. The page gives it back by [`thermocline_give`].
 //!
 //! A page's functions: `read` copies bytes of one of its files, from a place, into memory, and returns how many, 0 at the end
-//! and -1 where there is no such file; `progress` gets pages done and all pages; `failed` gets what ended the program.
+//! and -1 where there is no such file; `progress` gets pages done and all pages, and pages written by the
+//! host and copied; `failed` gets what ended the program.
 
 #![allow(unsafe_code)]
 
@@ -30,7 +31,7 @@ const HEAD: usize = 4;
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
     fn read(name: *const u8, name_length: usize, at: f64, into: *mut u8, length: usize) -> i32;
-    fn progress(done: f64, all: f64);
+    fn progress(done: f64, all: f64, written: f64, copied: f64);
     fn failed(text: *const u8, length: usize);
 }
 
@@ -65,9 +66,11 @@ pub unsafe extern "C" fn thermocline_ask(question: *const u8, length: usize) -> 
     begin();
     // SAFETY: by the caller's contract.
     let question = unsafe { slice::from_raw_parts(question, length) };
-    let answer = crate::answer(&String::from_utf8_lossy(question), |done, all| {
+    let answer = crate::answer(&String::from_utf8_lossy(question), |told| {
+        let [done, all, written, copied] =
+            [told.done, told.all, told.written, told.copied].map(|n| n as f64);
         // SAFETY: numbers.
-        unsafe { progress(done as f64, all as f64) };
+        unsafe { progress(done, all, written, copied) };
     });
     let memory = thermocline_take(HEAD + answer.len());
     if !memory.is_null() {

@@ -9,6 +9,8 @@
 //! | `run` | the result of one policy, as `thermocline run --json` prints it without `perf` |
 //! | `compare` | policies on one input, with the course of each run: a part of a report |
 //! | `report` | several parts as one comparison: the answer, a report as a page, `compare --json`, the command line, a grid file |
+//! | `watch` | an excerpt of the run of one policy, with its result |
+//! | `replay` | several excerpts side by side, as a page |
 //!
 //! Settings are those of the command line, as pairs of a name and a value.
 //! A page compares one policy in each worker, and has one of them make the report of all parts.
@@ -17,7 +19,8 @@ mod ask;
 #[cfg(target_family = "wasm")]
 pub mod door;
 mod repeat;
+mod watched;
 mod work;
 
 pub use ask::answer;
-pub use work::Page;
+pub use work::{Page, Told};

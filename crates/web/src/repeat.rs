@@ -8,12 +8,12 @@ use thermocline_units::split_list;
 #[derive(Clone, Debug, Deserialize)]
 pub struct Setting(pub String, pub Option<String>);
 
-/// The command line of a comparison.
-pub fn command(settings: &[Setting]) -> String {
+/// A command line.
+pub fn command(of: &str, settings: &[Setting]) -> String {
     let typed = settings
         .iter()
         .map(|Setting(name, value)| typed(name, value.as_deref().map(quoted).as_deref()));
-    ["thermocline compare".to_owned()].into_iter().chain(typed).collect::<Vec<_>>().join(" ")
+    [format!("thermocline {of}")].into_iter().chain(typed).collect::<Vec<_>>().join(" ")
 }
 
 /// The comparison as a grid, one run for each policy.

@@ -12,10 +12,23 @@ use thermocline_study::{
 };
 
 /// Requests between two reports of progress.
-const STRIDE: usize = 1 << 16;
+const STRIDE: usize = 1 << 13;
 
-/// Whoever is told how far a run is: pages written, and all pages.
-pub type Page = fn(u64, u64);
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// Pages written.
+    pub done: u64,
+    /// All pages to write.
+    pub all: u64,
+    /// Pages that the host wrote since the statistics began.
+    pub written: u64,
+    /// Pages copied since then.
+    pub copied: u64,
+}
+
+/// Whoever is told how far a run is.
+pub type Page = fn(Told);
 
 /// The work of one question.
 pub struct Work {
@@ -53,6 +66,11 @@ impl Work {
         Extras { watch: Some(self), ..extras }
     }
 
+    /// Who tells the page how far a run is.
+    pub fn eye(&self) -> Eye {
+        Eye { progress: Arc::clone(&self.progress), page: self.page }
+    }
+
     /// What was said meanwhile, and then.
     pub fn notes(self, more: Vec<String>) -> Vec<String> {
         let mut notes = self.remarks.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -63,12 +81,12 @@ impl Work {
 
 impl Watchers for Work {
     fn watch(&self, _: &Job<'_>) -> Box<dyn Watch> {
-        Box::new(Eye { progress: Arc::clone(&self.progress), page: self.page })
+        Box::new(self.eye())
     }
 }
 
 /// Tells a page how far a run is.
-struct Eye {
+pub struct Eye {
     progress: Arc<Progress>,
     page: Page,
 }
@@ -84,8 +102,9 @@ impl Watch for Eye {
         STRIDE
     }
 
-    fn look(&self, _: &Look<'_>) {
+    fn look(&self, now: &Look<'_>) {
         let (done, all) = self.progress.so_far();
-        (self.page)(done, all);
+        let (written, copied) = (now.counters.host_writes, now.counters.copies);
+        (self.page)(Told { done, all, written, copied });
     }
 }

@@ -1,5 +1,7 @@
 //! Questions of a page, and their answers.
 
+use std::sync::Mutex;
+
 use serde_json::{Value, json};
 use thermocline_report::comparison::{self, Repeat};
 use thermocline_study::{
@@ -7,10 +9,10 @@ use thermocline_study::{
     jobs::Extras,
     settings::{compare::CompareSettings, table::Group},
 };
-use thermocline_web::answer;
+use thermocline_web::{Told, answer};
 
 fn ask(question: &Value) -> Value {
-    serde_json::from_str(&answer(&question.to_string(), |_, _| {})).expect("JSON")
+    serde_json::from_str(&answer(&question.to_string(), |_| {})).expect("JSON")
 }
 
 /// A small comparison, without its policies.
@@ -35,8 +37,7 @@ fn parts_of_workers_make_the_report_of_one_comparison() {
     let with = |more: &[(&'static str, Option<&'static str>)]| [&settings()[..], more].concat();
     let part = |policy: &'static str| {
         let settings = with(&[("policies", Some(policy)), ("no-oracle", None)]);
-        let answer =
-            answer(&json!({ "ask": "compare", "settings": settings }).to_string(), |_, _| {});
+        let answer = answer(&json!({ "ask": "compare", "settings": settings }).to_string(), |_| {});
         format!("{{\"policy\":\"{policy}\",\"answer\":{answer}}}")
     };
     let settings = with(&[("policies", Some("greedy,dac")), ("no-oracle", None)]);
@@ -44,7 +45,7 @@ fn parts_of_workers_make_the_report_of_one_comparison() {
         let parts = parts.join(",");
         let question =
             format!("{{\"ask\":\"report\",\"settings\":{},\"parts\":[{parts}]}}", json!(settings));
-        serde_json::from_str(&answer(&question, |_, _| {})).expect("JSON")
+        serde_json::from_str(&answer(&question, |_| {})).expect("JSON")
     };
     let (greedy, dac) = (part("greedy"), part("dac"));
     let report_of_both = report(&[&greedy, &dac]);
@@ -119,4 +120,55 @@ fn what_is_wrong_is_an_answer_in_words_of_the_command_line() {
     assert!(
         ask(&json!({ "ask": "nothing" }))["error"].as_str().is_some_and(|e| e.contains("question"))
     );
+}
+
+#[test]
+fn two_runs_are_watched_side_by_side_and_looking_on_changes_nothing() {
+    let excerpt = json!({ "from": 0.25, "blocks": 20 });
+    let with =
+        |policy| [&settings()[..], &[("policies", Some(policy)), ("no-oracle", None)]].concat();
+    let watch =
+        |policy| ask(&json!({ "ask": "watch", "settings": with(policy), "excerpt": excerpt }));
+    let parts = ["greedy", "dac"].map(watch);
+    for part in &parts {
+        let run = &part["value"];
+        let steps = run["steps"].as_array().expect("steps");
+        assert!(steps.len() > 20, "{} steps", steps.len());
+        let compared = ask(
+            &json!({ "ask": "compare", "settings": with(run["policy"].as_str().expect("a name")) }),
+        );
+        let mut result = compared["value"][0]["rows"][0]["runs"]["Ok"][0].clone();
+        let same = ["write_amplification", "flash", "host", "response_us"];
+        for key in same {
+            assert_eq!(run["result"][key], result[key].take(), "{key}");
+        }
+    }
+    let replay = ask(&json!({
+        "ask": "replay", "settings": with("greedy,dac"), "excerpt": excerpt, "parts": parts
+    }));
+    let html = replay["value"].as_str().expect("a page");
+    assert!(html.contains("<title>greedy and dac on hot-cold:90/10</title>"));
+    let command = "thermocline watch --workload hot-cold:90/10 --capacity 16MiB --bytes 48MiB \
+                   --policies greedy,dac --from 25% --blocks 20";
+    assert!(html.contains(command), "no command");
+
+    let wrong = ask(
+        &json!({ "ask": "watch", "settings": with("greedy"), "excerpt": { "from": 2, "blocks": 1 } }),
+    );
+    assert!(wrong["error"].as_str().is_some_and(|error| error.contains("from 0 to 1")));
+}
+
+#[test]
+fn a_page_is_told_how_much_is_copied_while_it_runs() {
+    static TOLD: Mutex<Vec<Told>> = Mutex::new(Vec::new());
+    let settings = [&settings()[..], &[("policies", Some("greedy")), ("no-oracle", None)]].concat();
+    let question = json!({ "ask": "compare", "settings": settings });
+    let page = |told| TOLD.lock().expect("not poisoned").push(told);
+    let answer: Value = serde_json::from_str(&answer(&question.to_string(), page)).expect("JSON");
+    let told = TOLD.lock().expect("not poisoned");
+    let (last, result) =
+        (told.last().expect("it was told"), &answer["value"][0]["rows"][0]["runs"]["Ok"][0]);
+    assert_eq!(result["flash"]["pages_copied"], last.copied);
+    assert_eq!(result["host"]["pages_written"], last.written);
+    assert!(told.iter().any(|it| it.copied > 0 && it.copied < last.copied), "only at the end");
 }

@@ -2,7 +2,6 @@
 
 use std::{net::TcpListener, sync::Arc, thread, time::Duration};
 
-use serde_json::{Value, json};
 use thermocline_assembly::{
     PolicySpec,
     policy::{OwnPolicies, split_list},
@@ -99,9 +98,8 @@ fn policies(args: &WatchArgs) -> Result<Vec<PolicySpec>, Failure> {
 fn recorder(job: &Job<'_>, args: &WatchArgs) -> Watched {
     let total = jobs::known_pages(job);
     let block = job.device.profile.geometry.data_pages_per_block();
-    let pages = (u64::from(args.blocks) * u64::from(block)).min(total);
-    let from = ((total as f64 * args.from) as u64).min(total - pages);
-    Watched(Recorder::new(Excerpt { from, pages, total, most: BYTES }))
+    let pages = u64::from(args.blocks) * u64::from(block);
+    Watched(Recorder::new(Excerpt::at(args.from, pages, total, BYTES)))
 }
 
 /// A recorder as the simulator knows it.
@@ -146,16 +144,11 @@ fn page(
         })?);
     }
     let command: Vec<_> = std::env::args().skip(1).collect();
-    let recording: Value = json!({
-        "input": input.name(),
-        "command": format!("thermocline {}", command.join(" ")),
-        "seed": args.simulation.seed,
-        "runs": runs,
-    });
+    let command = format!("thermocline {}", command.join(" "));
     let names: Vec<_> = policies.iter().map(|policy| policy.name.as_str()).collect();
-    let on = input.name();
-    let on = if args.input.trace.is_some() { names::file(&on) } else { &on };
-    Ok(page::replay(&format!("{} on {on}", names.join(" and ")), &recording))
+    let name = input.name();
+    let on = if args.input.trace.is_some() { names::file(&name) } else { &name };
+    Ok(page::replay(&format!("{} on {on}", names.join(" and ")), &name, &command, &runs))
 }
 
 /// Serves the page until stopped.
