@@ -8,7 +8,9 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import joblib
 import numpy as np
+import polars
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 import submitit
 
@@ -114,3 +116,19 @@ def test_a_search_is_that_of_the_command_line(tmp_path):
         tc.sweep(grid, until="good", store=tmp_path)
     with pytest.raises(tc.UsageError, match="leave executor= and dataset= out"):
         tc.sweep(grid, until="write_amplification<=1.5", store=tmp_path, dataset=tmp_path / "rows")
+
+
+def test_a_data_set_whose_grid_gains_an_axis_stays_one_table(tmp_path):
+    rows = tmp_path / "rows"
+    kept = {"store": tmp_path / "store", "dataset": rows, "progress": False}
+    tc.sweep(GRID, **kept)
+    tc.sweep({**GRID, "over_provisioning": ["10%", "20%"]}, **kept)
+    tc.sweep({**GRID, "policy": "cat"}, **kept)
+    told = [set(pyarrow.parquet.read_schema(file).names) for file in rows.glob("*.parquet")]
+    assert len(told) == 3
+    assert told == [told[0]] * 3
+    table = polars.read_parquet(rows)
+    assert sorted(table.select("asked.policy", "asked.over-provisioning").rows(), key=str) == [
+        ("cat", None), ("fifo", "10%"), ("fifo", "20%"), ("fifo", None), ("greedy", "10%"), ("greedy", "20%"), ("greedy", None)
+    ]
+    assert pyarrow.dataset.dataset(rows).to_table().num_rows == 7

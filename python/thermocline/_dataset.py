@@ -31,6 +31,8 @@ class Dataset:
 
     ``where`` is a folder or an address that pyarrow knows (``s3://...``); with ``options``, one that fsspec knows.
     Sweeps with one ``store`` may write to one data set: they write in turn, and what another wrote is not written again.
+    All its files have the columns of all sweeps, null where a sweep had no such setting: readers take them from the
+    first file that they find.
     """
 
     def __init__(
@@ -57,7 +59,10 @@ class Dataset:
         self._pending: dict[int, int] = {}
         self._written = time.monotonic()
         self._known: set[int] = set()
-        self._read: set[str] = set()
+        self._read: dict[str, int] = {}
+        """Files that are known, and how many columns they have."""
+        self._schema: Any = None
+        """The columns of all sweeps."""
         self._learn()
 
     def _alone(self) -> AbstractContextManager[object]:
@@ -73,13 +78,38 @@ class Dataset:
         for path in self._files():
             if path in self._read:
                 continue
-            self._read.add(path)
             with self._system.open_input_file(path) as source:
                 file: Any = self._parquet.ParquetFile(source)
+                self._grow(file.schema_arrow)
                 names = set(file.schema_arrow.names)
+                self._read[path] = len(names)
                 columns = [name for name in _KEYS if name in names]
                 rows: list[dict[str, Any]] = file.read(columns=columns).to_pylist()
                 self._known.update(self._key(row) for row in rows)
+
+    def _grow(self, schema: Any) -> None:
+        """Takes in columns that were not there."""
+        if self._schema is None:
+            self._schema = schema
+        elif not set(schema.names) <= set(self._schema.names):
+            self._schema = self._pa.unify_schemas([schema, self._schema])
+
+    def _whole(self, rows: Any) -> Any:
+        """Rows with all columns."""
+        missing = (one for one in self._schema if one.name not in rows.column_names)
+        for one in missing:
+            rows = rows.append_column(one, self._pa.nulls(len(rows), one.type))
+        return rows.select(self._schema.names)
+
+    def _widen(self) -> None:
+        """Gives files that were written before the columns that came later."""
+        self._learn()
+        for path, columns in self._read.items():
+            if columns < len(self._schema.names):
+                with self._system.open_input_file(path) as source:
+                    rows = self._whole(self._parquet.ParquetFile(source).read())
+                self.write(path.rpartition("/")[2], rows)
+                self._read[path] = len(self._schema.names)
 
     @staticmethod
     def _key(row: dict[str, Any]) -> int:
@@ -102,13 +132,15 @@ class Dataset:
                 cells = [cell for key, cell in self._pending.items() if key not in self._known]
                 if cells:
                     name = f"part-{uuid.uuid4().hex}.parquet"
-                    self.write(name, self.table(cells))
-                    self._read.add(f"{self._folder}/{name}")
+                    rows = self._pa.table(self.table(cells))
+                    self._grow(rows.schema)
+                    self.write(name, self._whole(rows))
+                    self._read[f"{self._folder}/{name}"] = len(self._schema.names)
             self._known.update(self._pending)
             self._pending = {}
         self._written = time.monotonic()
 
-    def write(self, name: str, rows: _native.Table) -> None:
+    def write(self, name: str, rows: Any) -> None:
         """Writes a file; who reads the folder meanwhile sees it whole or not at all."""
         part = f"{self._folder}/.{name}.part"
         self._parquet.write_table(self._pa.table(rows), part, filesystem=self._system, compression="zstd")
@@ -120,9 +152,14 @@ class Dataset:
             self._system.delete_file(path)
 
     def failures(self, cells: list[int]) -> None:
-        """Cells without a result are in a file of their own, which is that of the last call."""
+        """Cells without a result are in a file of their own, which is that of the last call. It is written last: by then
+        all columns are known."""
         with self._alone():
-            if cells and self.table is not None:
-                self.write("failed.parquet", self.table(cells))
+            rows = self._pa.table(self.table(cells)) if cells and self.table is not None else None
+            if rows is not None:
+                self._grow(rows.schema)
+            self._widen()
+            if rows is not None:
+                self.write("failed.parquet", self._whole(rows))
             elif self._system.get_file_info(f"{self._folder}/failed.parquet").is_file:
                 self._system.delete_file(f"{self._folder}/failed.parquet")
