@@ -403,6 +403,14 @@ pub const PRESETS: &[Preset] = &[
         summary: "knows the future; what the others are measured against and nobody can build",
         ..PAGE_MAPPED
     },
+    Preset {
+        name: "calendar",
+        victim: "cost-benefit(transform=identity)",
+        placement: "calendar",
+        source: "docs/oracle.md; the problem is that of Lange, Naor and Yadgar (SIGMETRICS 2022)",
+        summary: "knows the future; copies almost nothing where the spare space allows that at all",
+        ..PAGE_MAPPED
+    },
 ];
 
 /// The preset with this name or alias.

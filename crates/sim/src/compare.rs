@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use rayon::prelude::*;
-use thermocline_assembly::policy::ORACLE;
+use thermocline_assembly::policy::{CALENDAR, ORACLE};
 use thermocline_policy::preset::LayerKind;
 
 use crate::{
@@ -124,11 +124,12 @@ pub fn compare_each(
         let (mut no_oracle, mut oracle) = (None, None);
         match (&mut result, oracles.of_job.get(at)) {
             (Ok(run), Some(Ok(theirs))) => {
-                match distance(run, &oracles.jobs[*theirs], &results[*theirs]) {
+                let best = best(theirs, &results);
+                match distance(run, &oracles.jobs[best], &results[best]) {
                     Ok(distance) => run.oracle = distance,
                     Err(why) => no_oracle = Some(why),
                 }
-                oracle = histories[*theirs].clone();
+                oracle = histories[best].clone();
             }
             (Ok(_), Some(Err(why))) => no_oracle = Some(why.clone()),
             _ => {}
@@ -145,6 +146,17 @@ const fn stops_all(error: &SimError) -> bool {
         error,
         SimError::Interrupted | SimError::Broken(_) | SimError::Trace(_) | SimError::Policy(_)
     )
+}
+
+/// The run that wrote least for the same host writes, of the placements that know the future.
+fn best(of_job: &[usize], results: &[Result<Ran, SimError>]) -> usize {
+    let written = |at: &usize| {
+        let run = results[*at].as_ref().map(|ran| &ran.result).ok();
+        run.map_or((u64::MAX, 0), |run| {
+            (u64::MAX - run.host.pages_written, run.flash.pages_programmed)
+        })
+    };
+    of_job.iter().copied().min_by_key(written).expect("a job with an oracle has at least one")
 }
 
 /// By how much a run writes more than the oracle; 0 if neither wrote.
@@ -165,11 +177,12 @@ fn distance(
     }))
 }
 
-/// The oracle's runs: one for all jobs with the same input on the same device.
+/// The runs of the placements that know the future, of which the best is the oracle: one of each
+/// for all jobs with the same input on the same device.
 struct Oracles<'a> {
     jobs: Vec<Job<'a>>,
-    /// Index of the oracle's run for each job, or why there is none; empty without an oracle.
-    of_job: Vec<Result<usize, String>>,
+    /// Indices of these runs for each job, or why there is none; empty without an oracle.
+    of_job: Vec<Result<Vec<usize>, String>>,
 }
 
 impl<'a> Oracles<'a> {
@@ -179,50 +192,64 @@ impl<'a> Oracles<'a> {
             return Ok(all);
         }
         for (job, setup) in jobs.iter().zip(setups) {
-            let oracle = match setup {
+            let oracles = match setup {
                 None => Err("it did not run".into()),
                 Some(_) if job.settle.is_some() => {
                     Err("the input is repeated until it settles, and the oracle would have to know how often".into())
                 }
-                Some(setup) => oracle_for(job, setup)?.ok_or_else(|| {
-                    format!(
-                        "it needs {} open blocks, more than {} can spare",
-                        CLASSES[CLASSES.len() - 1],
-                        setup.plan.device.profile.name
-                    )
-                }),
+                Some(setup) => {
+                    let found = oracles_for(job, setup)?;
+                    let none = || {
+                        format!(
+                            "it needs {} open blocks, more than {} can spare",
+                            CLASSES[CLASSES.len() - 1],
+                            setup.plan.device.profile.name
+                        )
+                    };
+                    if found.is_empty() { Err(none()) } else { Ok(found) }
+                }
             };
-            all.of_job.push(oracle.map(|oracle| {
+            let mut index = |oracle: Job<'a>| {
                 let known = all.jobs.iter().position(|other| same_run(other, &oracle));
                 known.unwrap_or_else(|| {
                     all.jobs.push(oracle);
                     all.jobs.len() - 1
                 })
-            }));
+            };
+            all.of_job.push(oracles.map(|found| found.into_iter().map(&mut index).collect()));
         }
         Ok(all)
     }
 }
 
-/// The oracle on the device of a job, with as many classes as the device has room for.
-fn oracle_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Option<Job<'a>>, SimError> {
-    // The device is already sized.
-    let device = Device { fixed_capacity: true, ..setup.plan.device.clone() };
-    let mut policy = PolicySpec::parse(ORACLE, None, None)?;
-    // The oracle also knows which pages are never written.
-    policy.read_only_separation = job.read_only != ReadOnly::None;
-    if job.policy.layer == LayerKind::PageMapped {
-        policy.idle.clone_from(&job.policy.idle);
+/// The placements that know the future on the device of a job, with as many open blocks as it has
+/// room for.
+fn oracles_for<'a>(job: &Job<'a>, setup: &Setup) -> Result<Vec<Job<'a>>, SimError> {
+    let mut oracles = Vec::new();
+    for name in [ORACLE, CALENDAR] {
+        // The device is already sized.
+        let device = Device { fixed_capacity: true, ..setup.plan.device.clone() };
+        let mut policy = PolicySpec::parse(name, None, None)?;
+        // The oracle also knows which pages are never written.
+        policy.read_only_separation = job.read_only != ReadOnly::None;
+        if job.policy.layer == LayerKind::PageMapped {
+            policy.idle.clone_from(&job.policy.idle);
+        }
+        // A policy without trims is compared with an oracle without trims.
+        if job.policy.dead_data.name == "none" {
+            policy.dead_data = job.policy.dead_data.clone();
+        }
+        let mut oracle = Job { device, policy, delays: None, watch: None, ..job.clone() };
+        if let Some(fewer) = with_fewer_classes(&oracle) {
+            oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
+        }
+        // Where the classes find no room, windows do not help either.
+        if Setup::of(&oracle).is_err() {
+            break;
+        }
+        oracles.push(oracle);
     }
-    // A policy without trims is compared with an oracle without trims.
-    if job.policy.dead_data.name == "none" {
-        policy.dead_data = job.policy.dead_data.clone();
-    }
-    let mut oracle = Job { device, policy, delays: None, watch: None, ..job.clone() };
-    if let Some(fewer) = with_fewer_classes(&oracle) {
-        oracle.policy = PolicySpec { name: fewer.policy.placement.show(), ..fewer.policy };
-    }
-    Ok(Setup::of(&oracle).is_ok().then_some(oracle))
+    Ok(oracles)
 }
 
 /// Whether two jobs give the same run.

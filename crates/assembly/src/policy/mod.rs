@@ -9,5 +9,5 @@ mod spec;
 pub use call::Call;
 pub use catalogue::{CatalogueEntry, CatalogueParam, catalogue};
 pub use own::{Faults, Own, OwnPolicies, OwnPolicy};
-pub use spec::{ORACLE, PolicySpec};
+pub use spec::{CALENDAR, ORACLE, PolicySpec};
 pub use thermocline_units::split_list;

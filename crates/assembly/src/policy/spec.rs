@@ -20,8 +20,10 @@ const PLACEMENT: &str = "placement";
 /// A log with nothing of its own.
 pub(super) const PLAIN: &str = "greedy";
 
-/// The policy that others are measured against, and its placement.
+/// The policies that others are measured against, and their placements: what both know is the same.
 pub const ORACLE: &str = "oracle";
+/// See [`ORACLE`].
+pub const CALENDAR: &str = "calendar";
 
 /// A full combination: a preset, or axes chosen one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -76,8 +76,8 @@ the seeds. The last sentence is the answer: which policy, by how much, at what
 cost.
 
 \"over oracle\" is how much more a policy writes than the oracle, which knows
-when each page will be overwritten and runs once for each input (--no-oracle
-saves that).
+when each page will be overwritten: the better of the placements `oracle` and
+`calendar`, which run once for each input (--no-oracle saves that).
 
 A policy that cannot run on a device does not stop the others: its row is
 empty, standard error and `failures` in JSON say why, and the exit code is 0.

@@ -12,6 +12,7 @@ mod auto_stream_sfr;
 mod beyond;
 mod block_split;
 mod by_expression;
+mod calendar;
 mod clustering;
 mod contract;
 mod dac;
@@ -21,6 +22,7 @@ mod envy;
 mod eti;
 mod fadac;
 mod fine_grained;
+mod foresight;
 mod handles;
 mod hints;
 mod hints_isolated;
@@ -50,6 +52,7 @@ pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
 pub use by_expression::{ByExpression, ByExpressionParams, NAMES as STREAM_NAMES, STREAM};
+pub use calendar::{Calendar, CalendarParams};
 pub use clustering::{DoubleHotCold, ExactUpdateInterval, UpdateInterval};
 pub use contract::{
     Ahead, Choice, Cleaning, Entry, Found, Growing, HostWrite, HotPages, Kept, OwnVictims,
@@ -152,6 +155,7 @@ placements! {
     Hints,
     HintsIsolated,
     Oracle,
+    Calendar,
     Midas,
     Dogi,
     MultiLog,

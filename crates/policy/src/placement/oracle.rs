@@ -9,12 +9,12 @@
 //! blocks, which is almost nothing on a device of thousands of blocks. Classes whose widths grow by
 //! a constant factor reach from one block to several times the device, and copy a fraction of that.
 
-use alloc::{sync::Arc, vec, vec::Vec};
+use alloc::vec::Vec;
 
-use thermocline_flash::{Lpn, prefetch};
+use thermocline_flash::Lpn;
 
-use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors};
-use crate::{Args, Context, Future, ParamError, PolicyInfo, choice, params, params::ParamValue};
+use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors, foresight::Foresight};
+use crate::{Args, Context, ParamError, PolicyInfo, choice, params, params::ParamValue};
 
 choice! {
     /// How the classes divide the remaining lifetime.
@@ -69,27 +69,16 @@ params! {
 /// Assigns every page the stream of its remaining lifetime.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    future: Option<Arc<Future>>,
+    foresight: Foresight,
     /// Where each class but the first begins, in remaining page writes.
     begins: Vec<u32>,
-    /// Host page writes so far.
-    now: u32,
-    /// For each page, the page write at which it dies.
-    dies: Vec<u32>,
 }
 
 impl Oracle {
     #[inline(always)]
     fn class(&self, dies: u32) -> u8 {
-        let left = if dies == Future::NEVER { dies } else { dies.saturating_sub(self.now) };
+        let left = self.foresight.left(dies);
         self.begins.partition_point(|&begins| begins <= left) as u8
-    }
-
-    /// When the page that is being written will die.
-    #[inline(always)]
-    fn dies_next(&self) -> u32 {
-        let span = self.future.as_ref().and_then(|f| f.written.get(self.now as usize));
-        span.map_or(Future::NEVER, |span| self.now.saturating_add(*span))
     }
 }
 
@@ -104,25 +93,21 @@ impl Placement for Oracle {
 
     #[inline(always)]
     fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
-        self.class(self.dies_next())
+        self.class(self.foresight.next())
     }
 
     fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        let span = self.future.as_ref().and_then(|f| f.filled.get(lpn.index()));
-        // The fill precedes the first page write by one.
-        let dies = span.filter(|&&span| span != Future::NEVER).map(|span| span.saturating_sub(1));
-        self.dies[lpn.index()] = dies.unwrap_or(Future::NEVER);
+        self.foresight.filled(lpn);
     }
 
     #[inline(always)]
     fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        self.dies[lpn.index()] = self.dies_next();
-        self.now = self.now.saturating_add(1);
+        self.foresight.written(lpn);
     }
 
     #[inline(always)]
     fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
-        self.class(self.dies[lpn.index()])
+        self.class(self.foresight.of(lpn))
     }
 
     #[inline(always)]
@@ -135,7 +120,7 @@ impl Placement for Oracle {
 
     #[inline(always)]
     fn prefetch(&self, lpn: Lpn) {
-        prefetch(&self.dies, lpn.index());
+        self.foresight.prefetch(lpn);
     }
 }
 
@@ -152,12 +137,7 @@ impl Registered for Oracle {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = OracleParams::read(args)?;
-        Ok(Self {
-            future: context.future.clone(),
-            begins: begins(&p, context),
-            now: 0,
-            dies: vec![Future::NEVER; context.logical_pages as usize],
-        })
+        Ok(Self { foresight: Foresight::new(context), begins: begins(&p, context) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod answer;
 mod banks;
+
 mod cat_tables;
 mod common;
 mod dac_figure12;
@@ -14,6 +15,7 @@ mod map_cache;
 mod oracle;
 mod page_mapped_fsaf;
 mod page_pairs;
+mod proved;
 mod reads_first;
 mod result_keys;
 mod runs;

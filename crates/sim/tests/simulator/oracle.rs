@@ -163,38 +163,40 @@ fn runs_are_measured_against_one_oracle_on_any_number_of_threads() {
     let (hot, even) = (workload("hot-cold:90/10", 64 << 20), workload("uniform", 64 << 20));
     let jobs: Vec<_> = [&hot, &even]
         .iter()
-        .flat_map(|w| ["greedy", "in-place", "oracle"].map(|p| (p, Input::Workload(w))))
+        .flat_map(|w| ["greedy", "in-place", "oracle", "calendar"].map(|p| (p, Input::Workload(w))))
         .map(|(policy, input)| job(policy, device(16), input))
         .collect();
     let first = runs(each(&jobs, 1));
     let stable = |runs: &[RunResult]| -> Vec<_> { runs.iter().map(|r| r.stable_json()).collect() };
     assert_eq!(stable(&first), stable(&runs(each(&jobs, 2))));
-    for of_input in first.chunks(3) {
-        let alone = of_input[2].write_amplification.expect("written");
+    for of_input in first.chunks(4) {
+        let alone = |at: usize| of_input[at].write_amplification.expect("written");
+        let best = alone(2).min(alone(3));
         for run in of_input {
             let oracle = run.oracle.as_ref().expect("measured");
             let ours = run.write_amplification.expect("written");
-            assert!(oracle.policy.starts_with("oracle"), "{}", oracle.policy);
-            assert_eq!(oracle.write_amplification, alone);
-            assert!((oracle.excess - (ours / alone - 1.0)).abs() < 1e-12);
+            assert_eq!(oracle.policy == "calendar", alone(3) < alone(2), "{}", oracle.policy);
+            assert_eq!(oracle.write_amplification, best);
+            assert!((oracle.excess - (ours / best - 1.0)).abs() < 1e-12);
         }
         assert!(of_input[0].oracle.as_ref().is_some_and(|o| o.excess > 0.3));
     }
-    assert_ne!(first[0].oracle, first[3].oracle);
+    assert_ne!(first[0].oracle, first[4].oracle);
     assert!(run(&jobs[0], &Progress::default()).expect("a run").oracle.is_none());
 }
 
 #[test]
 fn a_device_with_little_to_spare_gets_fewer_classes_or_no_oracle() {
     let even = workload("uniform", 16 << 20);
-    let filled = |share| {
-        let job = job("greedy", device(16), Input::Workload(&even));
+    let filled = |policy, share| {
+        let job = job(policy, device(16), Input::Workload(&even));
         each(&[Job { fill: Fill::Share(share), ..job }], 1).remove(0)
     };
-    let fewer = filled(0.85);
-    let oracle = fewer.result.expect("greedy runs").oracle.expect("measured");
-    assert!(oracle.policy.starts_with("oracle(classes="), "{}", oracle.policy);
-    let none = filled(0.97);
+    let fewer = filled("oracle", 0.85).result.expect("the oracle runs");
+    let placement = fewer.config.placement.expect("a layer with a placement");
+    assert!(placement.starts_with("oracle(classes="), "{placement}");
+    assert!(fewer.oracle.is_some());
+    let none = filled("greedy", 0.97);
     assert!(none.result.expect("greedy runs").oracle.is_none());
     assert!(none.no_oracle.expect("a reason").contains("open blocks"));
 }
