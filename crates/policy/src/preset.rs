@@ -70,6 +70,8 @@ pub struct Preset {
     pub idle: Option<&'static str>,
     /// Source of information about dead data.
     pub dead_data: &'static str,
+    /// Whether a run takes many times as long as with the others.
+    pub costly: bool,
     /// Source: paper and section.
     pub source: &'static str,
     /// One line: what the preset is and when to use it.
@@ -89,6 +91,7 @@ const PAGE_MAPPED: Preset = Preset {
     batch: 1,
     idle: None,
     dead_data: "trim",
+    costly: false,
     source: "",
     summary: "",
 };
@@ -327,6 +330,7 @@ pub const PRESETS: &[Preset] = &[
         placement: "dogi",
         source: "Kim et al., FAST 2026",
         summary: "a network foretells when pages will be overwritten; groups of like lives",
+        costly: true,
         ..PAGE_MAPPED
     },
     Preset {
@@ -412,6 +416,16 @@ pub const PRESETS: &[Preset] = &[
         ..PAGE_MAPPED
     },
 ];
+
+/// The presets that are compared where none are named: logs that do not know the future and take no
+/// long time to run.
+pub fn usual() -> impl Iterator<Item = &'static Preset> {
+    PRESETS.iter().filter(|preset| {
+        preset.layer == LayerKind::PageMapped
+            && !preset.costly
+            && !crate::placement::sees_future(axes(preset).1.name)
+    })
+}
 
 /// The preset with this name or alias.
 #[must_use]

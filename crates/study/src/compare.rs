@@ -5,10 +5,7 @@ use thermocline_assembly::{
     PolicySpec,
     policy::{OwnPolicies, split_list},
 };
-use thermocline_policy::{
-    placement,
-    preset::{self, LayerKind, PRESETS, Preset},
-};
+use thermocline_policy::preset::{self, LayerKind, PRESETS, Preset};
 use thermocline_report::compared::{Compared, Refused, Row, answer_for};
 use thermocline_sim::{
     Device, Outcome, RunResult, SimError,
@@ -199,12 +196,8 @@ fn policies(
     if names.is_empty() && any && args.many.fdp.is_some() {
         names.extend(fdp::INFERRING.map(str::to_owned));
     } else if names.is_empty() && any {
-        // What knows the future is no choice.
-        let possible = presets(|p| {
-            p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
-        });
         names.extend(device.profile.drive.iter().map(|_| jobs::DRIVE.to_owned()));
-        names.extend(possible.into_iter().map(str::to_owned));
+        names.extend(preset::usual().map(|preset| preset.name.to_owned()));
     }
     let mut bases = Vec::new();
     for policy in alternatives(&names) {

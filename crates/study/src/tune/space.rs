@@ -8,10 +8,7 @@ use thermocline_assembly::{
     PolicySpec,
     policy::{CatalogueEntry, catalogue, split_list},
 };
-use thermocline_policy::{
-    placement,
-    preset::{self, LayerKind, PRESETS},
-};
+use thermocline_policy::preset::{self, LayerKind};
 use thermocline_sim::SimError;
 use thermocline_sweep::{Setting, Settings, Values, listed};
 use thermocline_units::parse_share;
@@ -248,16 +245,12 @@ fn values_of(given: &Given) -> Result<Vec<String>, SimError> {
         .collect())
 }
 
-/// The policies where none are named: the page-mapped presets that do not know the future, or a plain log where
-/// one of its axes is named.
+/// The policies where none are named: the usual presets, or a plain log where one of its axes is named.
 fn usual(swept: &Swept) -> Vec<String> {
     if swept.0.iter().any(|given| ["victim", "placement"].contains(&given.option.as_str())) {
         return vec!["greedy".into()];
     }
-    let possible = PRESETS.iter().filter(|p| {
-        p.layer == LayerKind::PageMapped && !placement::sees_future(preset::axes(p).1.name)
-    });
-    possible.map(|preset| preset.name.to_owned()).collect()
+    preset::usual().map(|preset| preset.name.to_owned()).collect()
 }
 
 /// The parameters of a preset's victim policy and placement that the preset takes by name.
