@@ -509,6 +509,19 @@ class Placements:
         def __new__(cls, *, classes: Whole = None, spacing: Union[Literal["geometric", "linear"], None] = None, horizon: Number = None) -> Self:
             return cls._made(classes=classes, spacing=spacing, horizon=horizon)
 
+    class Calendar(Spec):
+        """Knows when each page will be overwritten or trimmed; pages that die in the same window of time share
+        blocks; cannot be built. Source: docs/oracle.md.
+
+        ``streams``: The most open blocks of each bank; auto: three of four spare blocks (a whole number from 2 to
+        250, or auto) [default: auto].
+        """
+
+        _name = "calendar"
+
+        def __new__(cls, *, streams: Whole = None) -> Self:
+            return cls._made(streams=streams)
+
     class Midas(Spec):
         """A chain of groups by age, their sizes from a model of the traffic; adapts by itself. Source: MiDAS, FAST
         2024.
@@ -1619,6 +1632,32 @@ class Policies:
 
         def __new__(cls, *, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, transform: Union[Literal["identity", "log", "stair", "power"], None] = None, tau: Number = None, exponent: Number = None, classes: Whole = None, spacing: Union[Literal["geometric", "linear"], None] = None, horizon: Number = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
             return cls._made(age=age, transform=transform, tau=tau, exponent=exponent, classes=classes, spacing=spacing, horizon=horizon, victim=victim, placement=placement)
+
+    class Calendar(Spec):
+        """Knows the future; copies almost nothing where the spare space allows that at all. Source:
+        docs/oracle.md; the problem is that of Lange, Naor and Yadgar (SIGMETRICS 2022).
+
+        ``age``: What a block's age counts from (created | last-invalidation | youngest | closed).
+
+        ``transform``: The shape of the age transformation (identity | log | stair | power).
+
+        ``tau``: Time scale of the transformation; auto: 1700 mean gaps between page writes, or the device's (a time
+        such as 84min, 250s, 20ms).
+
+        ``exponent``: Exponent of transform=power (a number of at least 0).
+
+        ``streams``: The most open blocks of each bank; auto: three of four spare blocks (a whole number from 2 to
+        250, or auto).
+
+        ``victim``: In place of its own (a victim policy).
+
+        ``placement``: In place of its own (a placement).
+        """
+
+        _name = "calendar"
+
+        def __new__(cls, *, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, transform: Union[Literal["identity", "log", "stair", "power"], None] = None, tau: Number = None, exponent: Number = None, streams: Whole = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
+            return cls._made(age=age, transform=transform, tau=tau, exponent=exponent, streams=streams, victim=victim, placement=placement)
 
     def __call__(self) -> list[dict[str, Any]]:
         """Presets, victim policies, placements and the rest, with parameters and sources."""
