@@ -246,6 +246,30 @@ def test_what_comes_out_is_compared_copied_and_sent(tmp_path):
     assert tc.run(trace, "dac", progress=False) != result and swept != tc.sweep({"trace": trace, "policy": "dac"}, store=tmp_path / "s")
 
 
+@pytest.mark.parametrize("frame", [dict, pa.table, pandas.DataFrame, polars.DataFrame])
+def test_a_trace_without_a_name_is_named_by_its_content(tmp_path, frame):
+    columns = writes(2_000)
+    name = tc.trace.open(frame(columns)).name
+    code = "import sys, pickle; print(pickle.loads(sys.stdin.buffer.read()).name)"
+    there = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(tc.trace.open(frame(columns))), capture_output=True, check=True)
+    assert (name, there.stdout.decode().strip()) == (tc.trace.open(frame(columns)).name, name)
+    other = dict(columns, offset=columns["offset"] + 4096)
+    assert tc.trace.open(frame(other)).name != name
+    # Two of one content are one trace, and a row that is in a data set is not written again.
+    kept = {"store": tmp_path / "s", "dataset": tmp_path / "rows", "progress": False}
+    grid = {"trace": [frame(columns), frame(columns), frame(other)], "policy": "greedy"}
+    assert [tc.sweep(grid, **kept).computed for _ in range(2)] == [2, 0]
+    assert pyarrow.parquet.read_table(tmp_path / "rows").num_rows == 2
+    with pytest.raises(tc.UsageError, match="two traces are called x"):
+        tc.compare([tc.trace.open(frame(one), name="x") for one in (columns, other)], "greedy", progress=False)
+
+
+def test_a_name_by_content_does_not_depend_on_batches():
+    table = pa.table(dict(writes(2_000), word=pa.array(["a", None] * 1_000)))
+    whole, cut = (tc.trace.open(one).name for one in (table, pa.concat_tables([table[:700], table[700:]])))
+    assert whole == cut == tc.trace.open(table.replace_schema_metadata({"made": "by"})).name
+
+
 def test_what_is_asked_for_and_does_not_exist_is_an_error(tmp_path):
     with pytest.raises(tc.UsageError, match="no settings of 'foo'"):
         tc.settings("foo")

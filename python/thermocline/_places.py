@@ -220,7 +220,7 @@ class Places:
             opened = _trace.open(one)
             if isinstance(opened, _trace.Trace):
                 known = self.traces.setdefault(opened.name, opened)
-                if known._memory is not opened._memory:
+                if known._memory is not opened._memory and known._memory.digest() != opened._memory.digest():
                     raise _native.UsageError(f"two traces are called {opened.name}; name them by trace.open(name=)")
                 opened = opened.name
             self.names.append(opened)

@@ -6,7 +6,6 @@ A trace in memory has the columns ``time`` (nanoseconds), ``op`` (0 read, 1 writ
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -25,8 +24,6 @@ __all__ = ["Trace", "TraceLike", "convert", "generate", "info", "open", "read"]
 
 COLUMNS = ("time", "op", "offset", "length")
 
-_numbers = itertools.count(1)
-
 
 class Trace:
     """A trace in memory. Make one by :func:`open`; any number of runs may share it.
@@ -38,9 +35,17 @@ class Trace:
     ``refcheck=False`` takes it away from every view, and from a run too.
     """
 
-    def __init__(self, memory: _native.Memory, name: str) -> None:
+    def __init__(self, memory: _native.Memory, name: str | None) -> None:
         self._memory = memory
-        self.name = name
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name that it was given, or ``memory:`` and a digest of what it has when a name is first needed: the same
+        columns and values have the same name everywhere."""
+        if self._name is None:
+            self._name = f"memory:{self._memory.digest()[:16]}"
+        return self._name
 
     def __len__(self) -> int:
         """How many requests there are."""
@@ -177,7 +182,7 @@ def open(
         return source
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(cast("str | os.PathLike[str]", source))
-    name = name or f"memory:{next(_numbers)}"
+    name = name or None
     if source is not None and hasattr(source, "__arrow_c_stream__"):
         table: Any = source
         return Trace(_native.Memory.of_arrow(table.__arrow_c_stream__()), name)

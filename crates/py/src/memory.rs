@@ -7,6 +7,7 @@
 
 use std::{
     collections::HashMap,
+    io::{self, Write},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -19,6 +20,7 @@ use arrow_array::{
 };
 use arrow_ipc::{reader::StreamReader, writer::StreamWriter};
 use arrow_schema::{ArrowError, Field, Schema};
+use arrow_select::coalesce::BatchCoalescer;
 use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::{
     prelude::*,
@@ -39,6 +41,8 @@ use crate::{
 
 /// Requests read at once.
 const BATCH: usize = 4096;
+/// Rows hashed at once.
+const HASHED: usize = 1 << 16;
 
 /// A trace in memory.
 #[pyclass(frozen, module = "thermocline._native")]
@@ -117,6 +121,32 @@ impl Whole {
 }
 
 impl Arrays {
+    /// Hashes names and numbers, column by column.
+    fn hash(&self, py: Python<'_>, hash: &mut Hash) -> Result<(), &'static str> {
+        let columns = [
+            ("time", self.time.as_ref()),
+            ("offset", Some(&self.offset)),
+            ("length", Some(&self.length)),
+        ];
+        for (name, column) in columns {
+            let Some(column) = column else { continue };
+            hash.0.update(name);
+            for row in (0..column.len(py)).step_by(HASHED) {
+                let numbers = column.read(py, row, HASHED)?;
+                py.detach(|| {
+                    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+                    hash.0.update(bytes);
+                });
+            }
+        }
+        if let Some(op) = &self.op {
+            let op = numbers(op.bind(py), 0, usize::MAX)?;
+            hash.0.update("op");
+            py.detach(|| hash.0.update(op));
+        }
+        Ok(())
+    }
+
     /// As a table with the same names.
     fn copied(&self, py: Python<'_>) -> PyResult<Columns> {
         let wrong = |what: &str| InputError::new_err(what.to_owned());
@@ -229,6 +259,20 @@ impl Memory {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// The SHA-256 of the names, types and values of its columns, however its rows are cut into batches.
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        let mut hash = Hash(Sha256::new());
+        match &self.0 {
+            Columns::Arrays(arrays) => {
+                arrays.hash(py, &mut hash).map_err(|what| InputError::new_err(what.to_owned()))?;
+            }
+            Columns::Table(schema, batches) => {
+                py.detach(|| hash_table(schema, batches, &mut hash)).map_err(input)?;
+            }
+        }
+        Ok(hash.hex())
+    }
+
     /// How many requests there are.
     fn __len__(&self, py: Python<'_>) -> usize {
         match &self.0 {
@@ -236,6 +280,45 @@ impl Memory {
             Columns::Table(_, batches) => batches.iter().map(RecordBatch::num_rows).sum(),
         }
     }
+}
+
+/// A hash that things are written to.
+struct Hash(Sha256);
+
+impl Hash {
+    fn hex(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Write for Hash {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Hashes a table as a stream of batches of one size. What libraries note beside the columns is no content.
+fn hash_table(schema: &Schema, batches: &[RecordBatch], hash: &mut Hash) -> Result<(), ArrowError> {
+    let plain = |field: &Arc<Field>| field.as_ref().clone().with_metadata(HashMap::new());
+    let schema = Arc::new(Schema::new(schema.fields().iter().map(plain).collect::<Vec<_>>()));
+    let mut writer = StreamWriter::try_new(hash, &schema)?;
+    let mut even = BatchCoalescer::new(schema.clone(), HASHED);
+    for batch in batches {
+        even.push_batch(RecordBatch::try_new(schema.clone(), batch.columns().to_vec())?)?;
+        while let Some(batch) = even.next_completed_batch() {
+            writer.write(&batch)?;
+        }
+    }
+    even.finish_buffered_batch()?;
+    while let Some(batch) = even.next_completed_batch() {
+        writer.write(&batch)?;
+    }
+    writer.finish()
 }
 
 fn input(error: ArrowError) -> PyErr {
@@ -305,25 +388,25 @@ impl Named {
     }
 
     fn hashed(mut source: Reader) -> Result<String, SimError> {
-        let (mut hash, mut batch, mut known) = (Sha256::new(), Vec::new(), 0);
+        let (mut hash, mut batch, mut known) = (Hash(Sha256::new()), Vec::new(), 0);
         loop {
             source.next_batch(&mut batch, BATCH)?;
             if batch.is_empty() {
-                return Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect());
+                return Ok(hash.hex());
             }
             // A request's volume is a number; the names follow in the order of the numbers.
             for name in source.volumes().get(known..).unwrap_or_default() {
-                hash.update(name.len().to_le_bytes());
-                hash.update(name);
+                hash.0.update(name.len().to_le_bytes());
+                hash.0.update(name);
             }
             known = source.volumes().len();
             for Request { time_ns, offset, len, op, volume, hint } in &batch {
                 for part in [*time_ns, *offset, *len, u64::from(*volume)] {
-                    hash.update(part.to_le_bytes());
+                    hash.0.update(part.to_le_bytes());
                 }
-                hash.update([*op as u8]);
+                hash.0.update([*op as u8]);
                 if *hint != 0 {
-                    hash.update(hint.to_le_bytes());
+                    hash.0.update(hint.to_le_bytes());
                 }
             }
         }
