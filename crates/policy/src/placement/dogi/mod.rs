@@ -17,7 +17,7 @@
 //! The network is trained on the device, again and again: writes that are not hot are sampled, then
 //! the ends of their data are awaited, then the network is trained from the start on nine tenths of
 //! them, while the former one is in use. What it says of the last tenth decides, by a
-//! [model](groups), which categories share a group. No decision uses what was not known when it was
+//! model (`groups.rs`), which categories share a group. No decision uses what was not known when it was
 //! taken.
 //!
 //! Sources: the paper's abstract and the authors' prototype (github.com/dgist-datalab/DOGI); we
@@ -147,7 +147,7 @@ struct Asked {
     features: Features,
 }
 
-/// Groups by foretold lives; see the [module](self).
+/// Groups by lives that a network foretells: DOGI. Its file says what was published and what is ours.
 #[derive(Clone, Debug)]
 pub struct Dogi {
     pages: u32,
