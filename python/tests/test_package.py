@@ -329,6 +329,9 @@ def test_a_history_is_arrays():
     history = tc.run(history=True, policy="greedy", **HOT).history
     assert history.write_amplification.shape == (len(history.host_writes) - 1,)
     assert (history.write_amplification >= 1).all()
+    frame = history.to_polars()
+    assert frame["host_writes"].to_list() == history.host_writes.tolist() == history.to_pandas()["host_writes"].tolist()
+    assert frame["write_amplification"].to_list() == [None, *history.write_amplification.tolist()]
 
 
 @pytest.mark.parametrize("kind", [None, ProcessPoolExecutor])

@@ -31,6 +31,7 @@ over_time: tc.History | None = result.history
 if over_time is not None:
     samples: NDArray[np.float64] = over_time.write_amplification
     erases: NDArray[np.int64] = over_time.erases
+    samples_of: pl.DataFrame = over_time.to_polars()
 axes: Axes = result.plot(file="figure.pdf")
 compared: tc.Comparison = tc.compare(["a.tct", "b.tct"], ["greedy", tc.Policy("mine", placement="sep-bit")], capacity=1 << 30)
 best: str | None = compared.best

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from . import _native
 from ._plot import chart, drawing, label
+from ._stream import module
 
 if TYPE_CHECKING:
     import altair
     import numpy as np
     import optuna
+    import pandas as pd
+    import polars as pl
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -140,6 +143,22 @@ class History:
         host = np.diff(self.host_writes)
         programs = np.diff(self.first_programs) + np.diff(self.copies)
         return np.where(host > 0, programs / np.maximum(host, 1), 1.0)
+
+    def to_arrow(self) -> Any:
+        """A ``pyarrow.Table``: a row for each sample, with the counts and the write amplification since the one before,
+        null in the first."""
+        names = ("host_writes", "first_programs", "copies", "victims", "victims_valid")
+        samples: dict[str, Any] = {name: getattr(self, name) for name in names}
+        since: list[float] = self.write_amplification.tolist()
+        return _pyarrow().table({**samples, "write_amplification": [None, *since][: len(self.host_writes)]})
+
+    def to_polars(self) -> pl.DataFrame:
+        """:meth:`to_arrow` as a frame of polars."""
+        return module("polars", "polars").DataFrame(self.to_arrow())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """:meth:`to_arrow` as a frame of pandas."""
+        return self.to_arrow().to_pandas()
 
     def __eq__(self, other: object) -> bool:
         import numpy as np
