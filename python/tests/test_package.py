@@ -329,6 +329,11 @@ def test_a_history_is_arrays():
     history = tc.run(history=True, policy="greedy", **HOT).history
     assert history.write_amplification.shape == (len(history.host_writes) - 1,)
     assert (history.write_amplification >= 1).all()
+    assert (np.diff(history.elapsed_ns) > 0).all()
+    assert history.write_us[0.5] <= history.write_us[0.999] <= history.write_us[1.0] and not any(history.read_us.values())
+    compared = tc.compare(policies=["greedy", "dac"], history=True, seeds=2, **HOT)
+    assert [one.history is not None for one in compared.results] == [True, False] * 2
+    assert compared.results[0].history == history
     frame = history.to_polars()
     assert frame["host_writes"].to_list() == history.host_writes.tolist() == history.to_pandas()["host_writes"].tolist()
     assert frame["write_amplification"].to_list() == [None, *history.write_amplification.tolist()]

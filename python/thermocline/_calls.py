@@ -59,23 +59,27 @@ def compare(
     trace: _trace.TraceLike | Sequence[_trace.TraceLike] = None,
     policies: _policy.PolicyLike | Sequence[_policy.PolicyLike] | None = None,
     *,
+    history: bool = False,
     storage_options: Options = None,
     progress: Progress = None,
     **settings: Unpack[CompareSettings],
 ) -> Comparison:
     """Runs several policies (by default all presets that can be built) on one trace or a list of them, in
-    parallel, beside the oracle. Settings are the options of ``thermocline compare``."""
+    parallel, beside the oracle. With ``history`` the results have time series: of several seeds, the first. Settings are the
+    options of ``thermocline compare``."""
     places = Places(several(trace), storage_options)
     given = _policy.Given()
     chosen = _policy.chosen(policies, given)
     said = words({"trace": places.local(), "policies": chosen, **given.settings(settings)})
     with Telling(progress) as listener:
-        told = json.loads(_native.compare(said, places.memories, listener))
+        told = json.loads(_native.compare(said, places.memories, listener, history))
         for note in told["notes"]:
             listener("note", note)
     listed = told["listed"]
     return Comparison(
-        tuple(Result(one) for one in listed["runs"]),
+        tuple(
+            Result(one, history=history_of(past)) for one, past in zip(listed["runs"], told["histories"], strict=True)
+        ),
         listed["answer"],
         tuple(listed.get("failures", ())),
         tuple(told["notes"]),

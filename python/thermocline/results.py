@@ -120,6 +120,8 @@ def _arrays(values: Mapping[str, Sequence[Any]]) -> dict[str, NDArray[Any]]:
 class History:
     """How a run went: counts since the statistics began, at even distances in pages written (at most 129)."""
 
+    elapsed_ns: NDArray[np.int64]
+    """Time at the end of the last request, shape (samples,)."""
     host_writes: NDArray[np.int64]
     """Pages the host wrote, shape (samples,)."""
     first_programs: NDArray[np.int64]
@@ -134,6 +136,10 @@ class History:
     """Victims by their share of valid pages, in steps of 5 %, shape (21,)."""
     erases: NDArray[np.int64]
     """Erase counts, each hundredth of the sorted blocks, shape (101,)."""
+    write_us: Mapping[float, float]
+    """Response times of writes by the share of requests that they were enough for: ``write_us[0.999]``."""
+    read_us: Mapping[float, float]
+    """Those of reads."""
 
     @property
     def write_amplification(self) -> NDArray[np.float64]:
@@ -147,7 +153,7 @@ class History:
     def to_arrow(self) -> Any:
         """A ``pyarrow.Table``: a row for each sample, with the counts and the write amplification since the one before,
         null in the first."""
-        names = ("host_writes", "first_programs", "copies", "victims", "victims_valid")
+        names = ("elapsed_ns", "host_writes", "first_programs", "copies", "victims", "victims_valid")
         samples: dict[str, Any] = {name: getattr(self, name) for name in names}
         since: list[float] = self.write_amplification.tolist()
         return _pyarrow().table({**samples, "write_amplification": [None, *since][: len(self.host_writes)]})
@@ -636,6 +642,13 @@ class Tuned:
         return axes
 
 
-def history_of(told: Mapping[str, Sequence[Any]] | None) -> History | None:
+def history_of(told: Mapping[str, Any] | None) -> History | None:
     """From JSON."""
-    return None if told is None else History(**_arrays(told))
+    if told is None:
+        return None
+    samples = _arrays({name: column for name, column in told.items() if not isinstance(column, dict)})
+    return History(**samples, write_us=_curve(told["write_us"]), read_us=_curve(told["read_us"]))
+
+
+def _curve(told: Mapping[str, float]) -> dict[float, float]:
+    return {float(share): us for share, us in told.items()}

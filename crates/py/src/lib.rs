@@ -21,12 +21,20 @@ mod table;
 mod tune;
 mod work;
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    iter,
+    path::PathBuf,
+};
 
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::{Value, json};
 use thermocline_chart::{COLOURS, Colour};
-use thermocline_sim::{HugePages, SimError, history::History, room};
+use thermocline_sim::{
+    HugePages, SimError,
+    history::{History, Quantile},
+    room,
+};
 use thermocline_study::{
     Door, SpecError, catalogue,
     jobs::Extras,
@@ -88,7 +96,13 @@ fn told(history: &History) -> Value {
     let samples = |of: fn(&thermocline_sim::history::Sample) -> u64| {
         history.samples.iter().map(of).collect::<Vec<_>>()
     };
+    let curve = |points: &[Quantile]| -> BTreeMap<String, f64> {
+        points.iter().map(|point| (point.share.to_string(), point.us)).collect()
+    };
     json!({
+        "elapsed_ns": samples(|s| s.elapsed_ns),
+        "write_us": curve(&history.writes),
+        "read_us": curve(&history.reads),
         "host_writes": samples(|s| s.host_writes),
         "first_programs": samples(|s| s.first_programs),
         "copies": samples(|s| s.copies),
@@ -99,14 +113,31 @@ fn told(history: &History) -> Value {
     })
 }
 
-/// Compares policies: what `thermocline compare --json` prints, and notes.
+/// Compares policies: what `thermocline compare --json` prints, notes, and how each run went: of
+/// several seeds, the first.
 #[pyfunction]
-fn compare(py: Python<'_>, words: Words, traces: InMemory, listener: Listener) -> PyResult<String> {
+fn compare(
+    py: Python<'_>,
+    words: Words,
+    traces: InMemory,
+    listener: Listener,
+    history: bool,
+) -> PyResult<String> {
     let settings = CompareSettings::of(given(&words)).map_err(wrong)?;
     done(py, &Named::of(traces), listener.as_ref(), |context| {
-        let compared = thermocline_study::compare(&settings, context)?;
+        let extras = Extras { history, ..Extras::default() };
+        let compared = thermocline_study::compare(&settings, extras, context)?;
         let listed = compared.listed(settings.many.wish());
-        Ok(json!({ "listed": listed, "notes": compared.notes }).to_string())
+        let rows = compared.inputs.iter().flat_map(|input| &input.rows);
+        let histories: Vec<_> = rows
+            .flat_map(|row| {
+                let others = row.runs().len().saturating_sub(1);
+                let first = row.runs().first().map(|_| row.history.as_ref().map(told));
+                first.into_iter().chain(iter::repeat_n(None, others))
+            })
+            .collect();
+        let notes = &compared.notes;
+        Ok(json!({ "listed": listed, "notes": notes, "histories": histories }).to_string())
     })
 }
 

@@ -36,6 +36,9 @@ pub struct History {
 /// Counts at one time, since the statistics began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
+    /// Nanoseconds: the end of the last request.
+    #[serde(default)]
+    pub elapsed_ns: u64,
     /// Pages that the host wrote.
     pub host_writes: u64,
     /// Those of them that were programmed: all, unless there is a write buffer.
@@ -87,12 +90,13 @@ impl Recorder {
         *self = Self { start: *counters, ..Self::new(self.pages_per_block) };
     }
 
-    /// Takes a sample after a request if one is due.
-    pub(crate) fn note(&mut self, counters: &Counters) {
+    /// Takes a sample after a request if one is due; `elapsed_ns` since the statistics began.
+    pub(crate) fn note(&mut self, counters: &Counters, elapsed_ns: u64) {
         let did = counters.since(&self.start);
         let Counters { host_writes, copies, victims, victims_valid, .. } = did;
         let first_programs = did.first_programs();
-        let now = Sample { host_writes, first_programs, copies, victims, victims_valid };
+        let now =
+            Sample { elapsed_ns, host_writes, first_programs, copies, victims, victims_valid };
         let (chosen, valid) =
             (victims - self.last.victims, victims_valid - self.last.victims_valid);
         if chosen > 0 {
@@ -160,7 +164,7 @@ mod tests {
         };
         recorder.begin(&counters(0));
         for n in 1..=100_000 {
-            recorder.note(&counters(n));
+            recorder.note(&counters(n), 10 * n);
         }
         let (samples, victims) = recorder.finish();
         assert!(samples.len() > MOST / 2 && samples.len() <= MOST + 1, "{}", samples.len());
@@ -168,7 +172,8 @@ mod tests {
             samples.windows(2).map(|pair| pair[1].host_writes - pair[0].host_writes).collect();
         let (last, even) = gaps.split_last().expect("several");
         assert!(even.iter().all(|gap| *gap == even[0]) && *last <= even[0], "{gaps:?}");
-        assert_eq!(samples.last().map(|sample| sample.copies), Some(200_000));
+        let last = samples.last().map(|sample| (sample.copies, sample.elapsed_ns));
+        assert_eq!(last, Some((200_000, 1_000_000)));
         assert_eq!((victims[10], victims.iter().sum::<u64>()), (10_000, 10_000));
     }
 

@@ -106,11 +106,15 @@ impl<'a> Comparison<'a> {
 ///
 /// # Errors
 /// What is wrong with all of them.
-pub fn compare(settings: &CompareSettings, context: Context<'_>) -> Result<Done, SimError> {
+pub fn compare(
+    settings: &CompareSettings,
+    extras: Extras<'_>,
+    context: Context<'_>,
+) -> Result<Done, SimError> {
     if settings.many.per_volume {
         return Err(SimError::Usage("‹per-volume› makes a fleet, not a comparison".into()));
     }
-    Comparison::of(settings, context)?.run(Extras::default(), context)
+    Comparison::of(settings, context)?.run(extras, context)
 }
 
 impl Done {

@@ -4,6 +4,7 @@
 //! use std::sync::Arc;
 //! use thermocline_study::{
 //!     Context, Silent, compare,
+//!     jobs::Extras,
 //!     settings::{compare::CompareSettings, table::Group},
 //! };
 //!
@@ -14,7 +15,7 @@
 //!     ("capacity", Some("32MiB")),
 //! ];
 //! let settings = CompareSettings::of(given)?;
-//! let done = compare(&settings, Context::new(&Silent, &progress))?;
+//! let done = compare(&settings, Extras::default(), Context::new(&Silent, &progress))?;
 //! let answer = done.listed(settings.many.wish()).answer;
 //! assert_eq!(answer.best.as_deref(), Some("dac"));
 //! for run in done.inputs[0].runs() {

@@ -286,7 +286,9 @@ impl<'a> Engine<'a> {
             }
             progress.advance(self.host.pages_written - before);
             if let Some(recorder) = &mut self.recorder {
-                recorder.note(self.layer.inspect().counters());
+                let end = if self.host.in_line { self.host.busy } else { self.host.done_ns };
+                let elapsed = end.saturating_sub(self.host.start_ns);
+                recorder.note(self.layer.inspect().counters(), elapsed);
             }
             self.series.note(count as u64, self.layer.inspect().counters());
             self.at += count;
