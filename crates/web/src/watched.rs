@@ -19,7 +19,7 @@ use thermocline_sim::{Job, Look, SimError, Watch};
 use thermocline_study::{
     Comparison,
     jobs::{self, Extras, Watchers},
-    settings::{compare::CompareSettings, table::Group},
+    settings::{compare::CompareSettings, input::OneInput, run::SimulationArgs, table::Group},
 };
 use thermocline_units::split_list;
 
@@ -56,6 +56,11 @@ pub fn run(settings: &[Setting], part: Part, work: &Work) -> Result<Value, SimEr
         ));
     }
     let settings = CompareSettings::of(pairs(settings)).map_err(usage)?;
+    if !settings.many.victim.is_empty() || !settings.many.placement.is_empty() {
+        return Err(SimError::Usage(
+            "‹victim› and ‹placement› are named with the policy where runs are watched, as cat(victim=greedy)".into(),
+        ));
+    }
     let comparison = Comparison::of(&settings, work.context())?;
     let watchers = Watched { work, part, recorder: OnceLock::new() };
     let extras = Extras { watch: Some(&watchers), ..Extras::default() };
@@ -93,12 +98,18 @@ pub fn page(settings: &[Setting], part: Part, recorded: Vec<Recorded>) -> Result
     let policies = named("policies").unwrap_or_default();
     let title = format!("{} on {on}", split_list(&policies).join(" and "));
     let own = |name: &str, value: String| Setting(name.into(), Some(value));
-    // What is asked of a comparison alone.
-    let shared = settings.iter().filter(|Setting(name, _)| name != "no-oracle").cloned();
+    let shared = settings.iter().filter(|Setting(name, _)| is_known(name)).cloned();
     let from = format!("{}%", part.from * 100.0);
     let excerpt = [own("from", from), own("blocks", part.blocks.to_string())];
     let command = repeat::command("watch", &shared.chain(excerpt).collect::<Vec<_>>());
     Ok(page::replay(&title, input, &command, &runs).html)
+}
+
+/// Whether `thermocline watch` has a setting; the others are asked of a comparison alone.
+fn is_known(name: &str) -> bool {
+    let inputs = OneInput::table().iter().map(|field| field.info.name);
+    let of_runs = SimulationArgs::table().iter().map(|field| field.info.name);
+    name == "policies" || inputs.chain(of_runs).any(|known| known == name)
 }
 
 /// Records the first run; there is one, unless the settings ask for several seeds.

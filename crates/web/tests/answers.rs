@@ -125,8 +125,9 @@ fn what_is_wrong_is_an_answer_in_words_of_the_command_line() {
 #[test]
 fn two_runs_are_watched_side_by_side_and_looking_on_changes_nothing() {
     let excerpt = json!({ "from": 0.25, "blocks": 20 });
-    let with =
-        |policy| [&settings()[..], &[("policies", Some(policy)), ("no-oracle", None)]].concat();
+    // The command does not know what is asked of a comparison alone.
+    let asked = [("no-oracle", None), ("aim", Some("latency")), ("buildable", Some("any"))];
+    let with = |policy| [&settings()[..], &[("policies", Some(policy))], &asked].concat();
     let watch =
         |policy| ask(&json!({ "ask": "watch", "settings": with(policy), "excerpt": excerpt }));
     let parts = ["greedy", "dac"].map(watch);
@@ -156,6 +157,9 @@ fn two_runs_are_watched_side_by_side_and_looking_on_changes_nothing() {
         &json!({ "ask": "watch", "settings": with("greedy"), "excerpt": { "from": 2, "blocks": 1 } }),
     );
     assert!(wrong["error"].as_str().is_some_and(|error| error.contains("from 0 to 1")));
+    let apart = [with("dac"), vec![("victim", Some("greedy"))]].concat();
+    let wrong = ask(&json!({ "ask": "watch", "settings": apart, "excerpt": excerpt }));
+    assert!(wrong["error"].as_str().is_some_and(|error| error.contains("cat(victim=greedy)")));
 }
 
 #[test]
