@@ -209,8 +209,7 @@ class Victims:
     class Score(Spec):
         """The lowest score, which you write: score(valid / (invalid * age)). Source: docs/policies.md.
 
-        ``of``: The expression; `of=` may be left out (an expression such as valid / (invalid * age)) [default:
-        valid].
+        ``of``: The expression; `of=` may be left out (an expression) [default: valid].
 
         ``age``: What a block's age counts from (created | last-invalidation | youngest | closed) [default:
         created].
@@ -645,7 +644,7 @@ class Placements:
     class Stream(Spec):
         """The stream that you write: stream(min(3, log2(1 + interval / tau))). Source: docs/policies.md.
 
-        ``of``: The expression; `of=` may be left out (an expression such as valid / (invalid * age)) [default:
+        ``of``: The expression; `of=` may be left out (an expression) [default:
         if(survivor, 0, writes > 0)].
 
         ``streams``: Number of streams, 1 to 32 (a whole number) [default: 4].

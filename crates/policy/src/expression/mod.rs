@@ -208,7 +208,7 @@ fn times(a: f64, b: f64) -> f64 {
 pub struct Source(pub String);
 
 impl ParamValue for Source {
-    const EXPECTED: &'static str = "an expression such as valid / (invalid * age)";
+    const EXPECTED: &'static str = "an expression";
     fn parse(text: &str) -> Option<Self> {
         Some(Self(text.trim().into()))
     }
