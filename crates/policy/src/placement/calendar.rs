@@ -16,9 +16,10 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::Lpn;
-
-use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors, foresight::Foresight};
+use super::{
+    Registered,
+    foresight::{Clairvoyant, Division},
+};
 use crate::{Args, Context, Future, ParamError, PolicyInfo, params, params::ParamValue};
 
 /// The most open blocks; by the spare space if not given.
@@ -62,9 +63,11 @@ struct Class {
 }
 
 /// Assigns every page the stream of the window in which it dies.
+pub type Calendar = Clairvoyant<Windows>;
+
+/// Windows of time.
 #[derive(Clone, Debug)]
-pub struct Calendar {
-    foresight: Foresight,
+pub struct Windows {
     classes: Vec<Class>,
 }
 
@@ -77,61 +80,24 @@ impl Calendar {
             let living = class.until.div_ceil(class.width) + 1;
             class.width.div_ceil(pages) + 2 * living + u32::from(class.windows)
         };
-        self.classes.iter().map(of).sum::<u32>() + 3
-    }
-
-    #[inline(always)]
-    fn stream(&self, dies: u32) -> u8 {
-        if dies == Future::NEVER {
-            return self.streams() - 1;
-        }
-        let left = self.foresight.left(dies);
-        let at = self.classes.partition_point(|class| class.from <= left);
-        let Some(class) = self.classes.get(at.saturating_sub(1)) else { return 0 };
-        class.first + (dies / class.width % u32::from(class.windows)) as u8
+        self.division.classes.iter().map(of).sum::<u32>() + 3
     }
 }
 
-impl Streams for Calendar {
+impl Division for Windows {
     /// One more than the windows, for pages that do not die.
     fn streams(&self) -> u8 {
         streams(&self.classes) as u8
     }
-}
-
-impl Placement for Calendar {
-    type Page = ();
 
     #[inline(always)]
-    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
-        self.stream(self.foresight.next())
-    }
-
-    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        self.foresight.filled(lpn);
-    }
-
-    #[inline(always)]
-    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        self.foresight.written(lpn);
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
-        self.stream(self.foresight.of(lpn))
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
-        for &lpn in survivors.pages() {
-            self.prefetch(lpn);
+    fn stream(&self, dies: u32, left: u32) -> u8 {
+        if dies == Future::NEVER {
+            return self.streams() - 1;
         }
-        survivors.ask(self)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.foresight.prefetch(lpn);
+        let at = self.classes.partition_point(|class| class.from <= left);
+        let Some(class) = self.classes.get(at.saturating_sub(1)) else { return 0 };
+        class.first + (dies / class.width % u32::from(class.windows)) as u8
     }
 }
 
@@ -152,7 +118,7 @@ impl Registered for Calendar {
         // Each bank has its own open blocks, and gets its share of the pages.
         let block = f64::from(context.pages_per_block) * f64::from(context.banks.max(1));
         let most = most.map_or_else(|| affordable(context), u32::from);
-        Ok(Self { foresight: Foresight::new(context), classes: classes(&lives, block, most) })
+        Ok(Self::new(Windows { classes: classes(&lives, block, most) }, context))
     }
 }
 

@@ -52,7 +52,7 @@ pub use auto_stream_mq::{AutoStreamMq, AutoStreamMqParams};
 pub use auto_stream_sfr::{AutoStreamSfr, AutoStreamSfrParams};
 pub use block_split::BlockSplit;
 pub use by_expression::{ByExpression, ByExpressionParams, NAMES as STREAM_NAMES, STREAM};
-pub use calendar::{Calendar, CalendarParams};
+pub use calendar::{Calendar, CalendarParams, Windows};
 pub use clustering::{DoubleHotCold, ExactUpdateInterval, UpdateInterval};
 pub use contract::{
     Ahead, Choice, Cleaning, Entry, Found, Growing, HostWrite, HotPages, Kept, OwnVictims,
@@ -65,13 +65,14 @@ pub use envy::{Envy, EnvyParams};
 pub use eti::{Eti, EtiParams};
 pub use fadac::{Fadac, FadacParams};
 pub use fine_grained::{FineGrained, FineGrainedParams};
+pub use foresight::{Clairvoyant, Division};
 pub use handles::HintsParams;
 pub use hints::Hints;
 pub use hints_isolated::HintsIsolated;
 pub use midas::{Midas, MidasParams};
 pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
 pub use multi_stream::{MultiStream, MultiStreamParams};
-pub use oracle::{Oracle, OracleParams};
+pub use oracle::{Oracle, OracleParams, Remaining};
 pub use segment_split::SegmentSplit;
 pub use sep_bit::{SepBit, SepBitParams};
 pub use sep_gc::SepGc;

@@ -11,9 +11,10 @@
 
 use alloc::vec::Vec;
 
-use thermocline_flash::Lpn;
-
-use super::{Answer, HostWrite, Placement, Registered, Streams, Survivors, foresight::Foresight};
+use super::{
+    Registered,
+    foresight::{Clairvoyant, Division},
+};
 use crate::{Args, Context, ParamError, PolicyInfo, choice, params, params::ParamValue};
 
 choice! {
@@ -67,60 +68,23 @@ params! {
 }
 
 /// Assigns every page the stream of its remaining lifetime.
+pub type Oracle = Clairvoyant<Remaining>;
+
+/// Classes of remaining lifetimes.
 #[derive(Clone, Debug)]
-pub struct Oracle {
-    foresight: Foresight,
+pub struct Remaining {
     /// Where each class but the first begins, in remaining page writes.
     begins: Vec<u32>,
 }
 
-impl Oracle {
-    #[inline(always)]
-    fn class(&self, dies: u32) -> u8 {
-        let left = self.foresight.left(dies);
-        self.begins.partition_point(|&begins| begins <= left) as u8
-    }
-}
-
-impl Streams for Oracle {
+impl Division for Remaining {
     fn streams(&self) -> u8 {
         self.begins.len() as u8 + 1
     }
-}
-
-impl Placement for Oracle {
-    type Page = ();
 
     #[inline(always)]
-    fn host(&mut self, (): (), _: &impl HostWrite) -> u8 {
-        self.class(self.foresight.next())
-    }
-
-    fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        self.foresight.filled(lpn);
-    }
-
-    #[inline(always)]
-    fn written(&mut self, (): &mut (), lpn: Lpn, _: u64) {
-        self.foresight.written(lpn);
-    }
-
-    #[inline(always)]
-    fn survivor(&mut self, (): &mut (), lpn: Lpn, _: u64) -> u8 {
-        self.class(self.foresight.of(lpn))
-    }
-
-    #[inline(always)]
-    fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
-        for &lpn in survivors.pages() {
-            self.prefetch(lpn);
-        }
-        survivors.ask(self)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, lpn: Lpn) {
-        self.foresight.prefetch(lpn);
+    fn stream(&self, _: u32, left: u32) -> u8 {
+        self.begins.partition_point(|&begins| begins <= left) as u8
     }
 }
 
@@ -137,7 +101,7 @@ impl Registered for Oracle {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let p = OracleParams::read(args)?;
-        Ok(Self { foresight: Foresight::new(context), begins: begins(&p, context) })
+        Ok(Self::new(Remaining { begins: begins(&p, context) }, context))
     }
 }
 

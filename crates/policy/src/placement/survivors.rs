@@ -89,4 +89,11 @@ impl<'a, S: PageState> Survivors<'a, S> {
         let now = self.now;
         self.each(|lpn, page| placement.survivor(page, lpn, now))
     }
+
+    /// Fetches what a placement knows of the pages, and asks it about each.
+    #[inline(always)]
+    pub(super) fn fetch_and_ask<P: Placement<Page = S>>(&mut self, placement: &mut P) -> Answer {
+        self.lpns.iter().for_each(|&lpn| placement.prefetch(lpn));
+        self.ask(placement)
+    }
 }

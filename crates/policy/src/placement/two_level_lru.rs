@@ -137,10 +137,7 @@ impl Placement for TwoLevelLru {
 
     #[inline(always)]
     fn survivors(&mut self, survivors: &mut Survivors<'_, ()>) -> Answer {
-        for &lpn in survivors.pages() {
-            self.prefetch(lpn);
-        }
-        survivors.ask(self)
+        survivors.fetch_and_ask(self)
     }
 
     #[inline(always)]

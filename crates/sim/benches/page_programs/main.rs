@@ -11,11 +11,7 @@ mod bare;
 
 use bare::Bare;
 use thermocline_flash::{Geometry, Kind, Profile, Rules, Timing};
-use thermocline_policy::{
-    placement,
-    preset::{LayerKind, PRESETS, Preset, axes},
-    trigger::Pacing,
-};
+use thermocline_policy::{preset, trigger::Pacing};
 use thermocline_sim::{Device, HugePages, Input, Job, PolicySpec, Progress, Workload, run};
 
 #[global_allocator]
@@ -97,11 +93,9 @@ fn memory_bytes(figure: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Every preset that is a log and does not know the future, and the papers' other combinations.
+/// The presets that are compared where none are named, and the papers' other combinations.
 fn policies() -> Vec<String> {
-    let log =
-        |p: &&Preset| p.layer == LayerKind::PageMapped && !placement::sees_future(axes(p).1.name);
-    let presets = PRESETS.iter().filter(log).map(|p| p.name.to_owned());
+    let presets = preset::usual().map(|preset| preset.name.to_owned());
     let pairs = ["cost-benefit+one-stream", "cat+one-stream", "cat+segment-split"];
     presets.chain(pairs.map(str::to_owned)).collect()
 }
