@@ -25,6 +25,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import thermocline as tc
+from thermocline import _work
 
 SMALL = {"capacity": "32MiB", "progress": False}
 HOT = {"workload": "hot-cold:90/10", **SMALL}
@@ -337,6 +338,30 @@ def test_a_history_is_arrays():
     frame = history.to_polars()
     assert frame["host_writes"].to_list() == history.host_writes.tolist() == history.to_pandas()["host_writes"].tolist()
     assert frame["write_amplification"].to_list() == [None, *history.write_amplification.tolist()]
+
+
+@pytest.mark.parametrize("kind", [None, ProcessPoolExecutor])
+def test_a_sweep_keeps_histories(tmp_path, kind):
+    grid = {**HOT, "policy": ["greedy", "dac"]}
+    without = tc.sweep(grid, store=tmp_path, progress=False)
+    with pytest.raises(ValueError, match="history=True"):
+        without.history(0)
+    executor = kind(2) if kind else None
+    # Results are there, histories are not: both run again, once.
+    for computed in (2, 0):
+        swept = tc.sweep(grid, store=tmp_path, executor=executor, history=True, progress=False)
+        assert swept.computed == computed and swept == without
+    expected = [tc.run(policy=policy, history=True, **HOT).history for policy in grid["policy"]]
+    assert [swept.history(at) for at in range(2)] == expected
+    assert tc.sweep(grid, store=tmp_path, progress=False).computed == 0
+    with pytest.raises(IndexError):
+        swept.history(2)
+    with pytest.raises(tc.UsageError, match="history="):
+        tc.sweep(grid, until="write_amplification<=1.5", store=tmp_path, history=True)
+    # A worker that does not reach the store sends them.
+    cell = _work.Cell(swept._plan.cell(0)[1], "a", str(tmp_path), str(tmp_path / "absent"), history=True)
+    outcome = _work.execute(cell)
+    assert outcome.told is not None and outcome.history is not None
 
 
 @pytest.mark.parametrize("kind", [None, ProcessPoolExecutor])

@@ -52,7 +52,7 @@ def run(
         told = json.loads(_native.run(said, places.memories, listener, history))
         for note in told["notes"]:
             listener("note", note)
-    return Result(told["result"], tuple(told["notes"]), history_of(told["history"]))
+    return Result(told["result"], tuple(told["notes"]), history_of(told["history"]) if history else None)
 
 
 def compare(
@@ -78,7 +78,7 @@ def compare(
     listed = told["listed"]
     return Comparison(
         tuple(
-            Result(one, history=history_of(past)) for one, past in zip(listed["runs"], told["histories"], strict=True)
+            Result(one, history=None if past is None else history_of(past)) for one, past in zip(listed["runs"], told["histories"], strict=True)
         ),
         listed["answer"],
         tuple(listed.get("failures", ())),

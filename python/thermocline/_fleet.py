@@ -88,7 +88,7 @@ def _spread(
             return part, *(places.placed(name, pool) for name in part.traces)
 
         for part, outcome, error in pool.run(_work.fleet, jobs, arguments, places.forget):
-            told, error, _, notes = outcome or _work.Outcome(None, error, False)
+            told, error, _, notes, _ = outcome or _work.Outcome(None, error, False)
             for note in notes:
                 listener("note", note)
             if told is None:

@@ -62,6 +62,7 @@ def sweep(
     executor: Executors = None,
     in_flight: int | None = None,
     seeds: int = 1,
+    history: bool = False,
     progress: Progress = None,
 ) -> Sweep: ...
 
@@ -77,6 +78,7 @@ def sweep(
     executor: Executors = None,
     in_flight: int | None = None,
     seeds: int = 1,
+    history: bool = False,
     progress: Progress = None,
 ) -> Sweep | Searched:
     """Runs every combination of settings: ``sweep({"workload": "uniform", "policy": ["greedy", "cat"],
@@ -107,13 +109,16 @@ def sweep(
     Several calls may work on one store at the same time, also on several machines: each cell is computed once, and
     each row of a data set that they share is written once.
 
+    With ``history`` the store keeps how each run went as well (:meth:`Sweep.history`). A cell whose result is there without
+    its history runs again.
+
     With ``until`` (``"write_amplification<=1.5"``) not every cell runs: one setting is a range without a step
     (``"over_provisioning": "5%..40%"``), and for each combination of the others the value from which the condition holds
     is searched, to ``tolerance``. It runs on this machine, because each value that is tried depends on the one before.
     """
     if until is not None:
-        if executor is not None or dataset is not None:
-            raise _native.UsageError("until= searches on this machine; leave executor= and dataset= out")
+        if executor is not None or dataset is not None or history:
+            raise _native.UsageError("until= searches on this machine; leave executor=, dataset= and history= out")
         return _searched(grid, until, tolerance, store, storage_options, seeds, progress)
     if tolerance is not None:
         raise _native.UsageError("tolerance= is that of a search; give until= too")
@@ -129,7 +134,7 @@ def sweep(
             plan = _native.plan(axes, seeds, list(places.digests.items()), places.memories, listener)
             plan = _told(plan, places.missing)
             done = _Done(plan, folder, None if dataset is None else Dataset(dataset, storage_options, folder))
-            cells = _missing(plan, folder, marker, done)
+            cells = _missing(plan, folder, marker, done, history)
             if pool.local:
                 jobs = cells
             else:
@@ -214,14 +219,14 @@ class _Done:
 
     def take(self, cell: _work.Cell, outcome: _work.Outcome) -> None:
         """Takes what came of a digest."""
-        told, error, computed, _ = outcome
+        told, error, computed, _, history = outcome
         waiting = self.flying.pop(cell.digest, [])
         if error is not None:
             self.errors[cell.digest] = error
             self.cells += len(waiting)
             return
         if told is not None:
-            _native.keep(self.folder, cell.digest, cell.pairs, told)
+            _native.keep(self.folder, cell.digest, cell.pairs, told, history)
         self.computed += computed
         for at in waiting:
             self.add(at, cell.digest)
@@ -236,7 +241,7 @@ class _Done:
         self.dataset.failures(failed)
 
 
-def _missing(plan: _native.Plan, folder: str, marker: str, done: _Done) -> Iterator[_work.Cell]:
+def _missing(plan: _native.Plan, folder: str, marker: str, done: _Done, history: bool) -> Iterator[_work.Cell]:
     """Cells that the store has no result of, one for each digest. Who comes second begins at the other end, so that
     two do not wait for each other's cells."""
     second = any(name.startswith(".shared-") and name != os.path.basename(marker) for name in os.listdir(folder))
@@ -246,8 +251,8 @@ def _missing(plan: _native.Plan, folder: str, marker: str, done: _Done) -> Itera
             done.cells += 1
         elif digest in done.flying:
             done.flying[digest].append(at)
-        elif _native.has(folder, digest):
+        elif _native.has(folder, digest, history):
             done.add(at, digest)
         else:
             done.flying[digest] = [at]
-            yield _work.Cell(plan.cell(at)[1], digest, folder, marker)
+            yield _work.Cell(plan.cell(at)[1], digest, folder, marker, history=history)

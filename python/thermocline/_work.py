@@ -26,6 +26,8 @@ class Outcome(NamedTuple):
     """It was computed, and not found in the store."""
     notes: tuple[str, ...] = ()
     """What a person should know before believing it."""
+    history: str | None = None
+    """How it went, as JSON, if that was asked for; none if it is in the store."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Cell:
     """A file in the store: who sees it shares the store with the caller."""
     policies: Parcel = ()
     """The user's own that it names, where this process does not know them."""
+    history: bool = False
+    """Its history is kept too."""
 
 
 def _why(error: Exception) -> str:
@@ -75,7 +79,8 @@ def execute(cell: Cell, trace: Place = None) -> Outcome:
     # Another client may be at the same cell: its result is waited for.
     with alone(cell.store, cell.digest) as lock:
         try:
-            return Outcome(None, None, False) if _native.has(cell.store, cell.digest) else _executed(cell, trace, True)
+            there = _native.has(cell.store, cell.digest, cell.history)
+            return Outcome(None, None, False) if there else _executed(cell, trace, True)
         finally:
             # Who waits has the file open, and finds the result.
             with suppress(OSError):
@@ -89,12 +94,13 @@ def _executed(cell: Cell, trace: Place, shares: bool) -> Outcome:
         pairs = [(name, path if path and name == "trace" else value) for name, value in cell.pairs]
         version = version or _version(dict(pairs).get("trace"))
         with hosted(cell.policies):
-            result, notes = _native.execute(pairs, version, memories, said)
+            result, notes, history = _native.execute(pairs, version, cell.history, memories, said)
         if shares:
-            _native.keep(cell.store, cell.digest, cell.pairs, result)
+            _native.keep(cell.store, cell.digest, cell.pairs, result, history)
     except Exception as error:
         return Outcome(None, _why(error), False)
-    return Outcome(None if shares else result, None, True, (*said.all, *notes))
+    told, history = (None, None) if shares else (result, history)
+    return Outcome(told, None, True, (*said.all, *notes), history)
 
 
 @dataclass(frozen=True)

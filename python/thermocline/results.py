@@ -383,6 +383,16 @@ class Sweep(_Rows):
             else:
                 yield cell | {"result": json.loads(kept)}
 
+    def history(self, at: int) -> History:
+        """How the run of a cell went, by its place in :attr:`cells`.
+
+        Raises ``IndexError`` if there is no such cell, ``ValueError`` if the store has no history of it.
+        """
+        kept = self._plan.history(at, self.store)
+        if kept is None:
+            raise ValueError(f"the store has no history of cell {at}; sweep with history=True")
+        return history_of(json.loads(kept))
+
     def rows(self) -> list[dict[str, Any]]:
         return list(self._rows())
 
@@ -642,10 +652,8 @@ class Tuned:
         return axes
 
 
-def history_of(told: Mapping[str, Any] | None) -> History | None:
+def history_of(told: Mapping[str, Any]) -> History:
     """From JSON."""
-    if told is None:
-        return None
     samples = _arrays({name: column for name, column in told.items() if not isinstance(column, dict)})
     return History(**samples, write_us=_curve(told["write_us"]), read_us=_curve(told["read_us"]))
 

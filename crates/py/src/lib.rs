@@ -87,12 +87,13 @@ fn run(
     done(py, &Named::of(traces), listener.as_ref(), |context| {
         let extras = Extras { history, ..Extras::default() };
         let ran = thermocline_study::Run::of(&settings, context)?.run(extras, context)?;
-        let history = ran.compared().rows[0].history.as_ref().map(told);
+        let history = ran.compared().rows[0].history.as_ref().map(columns_of);
         Ok(json!({ "result": ran.result(), "notes": ran.notes, "history": history }).to_string())
     })
 }
 
-fn told(history: &History) -> Value {
+/// The course of a run by the names of Python's columns.
+fn columns_of(history: &History) -> Value {
     let samples = |of: fn(&thermocline_sim::history::Sample) -> u64| {
         history.samples.iter().map(of).collect::<Vec<_>>()
     };
@@ -132,7 +133,7 @@ fn compare(
         let histories: Vec<_> = rows
             .flat_map(|row| {
                 let others = row.runs().len().saturating_sub(1);
-                let first = row.runs().first().map(|_| row.history.as_ref().map(told));
+                let first = row.runs().first().map(|_| row.history.as_ref().map(columns_of));
                 first.into_iter().chain(iter::repeat_n(None, others))
             })
             .collect();

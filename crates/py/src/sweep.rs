@@ -8,7 +8,7 @@ use std::{
 
 use pyo3::{exceptions::PyIndexError, prelude::*};
 use serde_json::json;
-use thermocline_sim::{SimError, result::StoredResult};
+use thermocline_sim::{SimError, history::History, result::StoredResult};
 use thermocline_study::{
     settings::sweep::{Given, SweepSettings, Swept},
     sweep::{self, Asked, Inputs, Session, search as search_all},
@@ -16,7 +16,7 @@ use thermocline_study::{
 use thermocline_sweep::{Condition, Setting, Settings, Store};
 
 use crate::{
-    InMemory, Listener,
+    InMemory, Listener, columns_of,
     errors::raised,
     memory::Named,
     table::{Rows, Table},
@@ -106,6 +106,14 @@ impl Plan {
         py.detach(result).map_err(raised)
     }
 
+    /// How the run of a cell went, as JSON, if the store has it.
+    fn history(&self, py: Python<'_>, at: usize, folder: PathBuf) -> PyResult<Option<String>> {
+        self.check(at)?;
+        let history = || Ok(self.0.history(at, &Store::open(&folder)?));
+        let history = py.detach(history).map_err(raised)?;
+        Ok(history.map(|history| columns_of(&history).to_string()))
+    }
+
     /// Rows of cells: what the store has, or why there is nothing (`errors`, by digest).
     fn table(
         &self,
@@ -153,19 +161,24 @@ fn settings_of(pairs: Pairs) -> Settings {
     Settings(pairs.into_iter().map(|(option, value)| Setting { option, value }).collect())
 }
 
-/// Runs a cell: its result, as JSON, and notes on it. `version` tells traces of one name apart.
+/// What came of a cell: its result as JSON, notes on it, and its history as JSON, if it was asked for.
+type Ran = (String, Vec<String>, Option<String>);
+
+/// Runs a cell. `version` tells traces of one name apart.
 #[pyfunction]
 pub fn execute(
     py: Python<'_>,
     pairs: Pairs,
     version: &str,
+    history: bool,
     traces: InMemory,
     listener: Listener,
-) -> PyResult<(String, Vec<String>)> {
+) -> PyResult<Ran> {
     let settings = settings_of(pairs);
     done(py, &Named::of(traces), listener.as_ref(), |context| {
-        let done = sweep::execute(&settings, &INPUTS, version, context)?;
-        Ok((done.result.to_string(), done.notes))
+        let done = sweep::execute(&settings, &INPUTS, version, history, context)?;
+        let history = done.history.map(|history| json!(history).to_string());
+        Ok((done.result.to_string(), done.notes, history))
     })
 }
 
@@ -215,13 +228,17 @@ pub fn search(
     })
 }
 
-/// Whether a store has a result, and it is whole.
+/// Whether a store has a result, and its history if that is asked for, and they are whole.
 #[pyfunction]
-pub fn has(py: Python<'_>, folder: PathBuf, digest: &str) -> PyResult<bool> {
-    py.detach(|| Ok(Store::open(&folder)?.has(digest))).map_err(raised)
+pub fn has(py: Python<'_>, folder: PathBuf, digest: &str, history: bool) -> PyResult<bool> {
+    py.detach(|| {
+        let store = Store::open(&folder)?;
+        Ok(store.has(digest) && (!history || store.history(digest).is_some()))
+    })
+    .map_err(raised)
 }
 
-/// Keeps a result.
+/// Keeps a result, behind its history, if there is one.
 #[pyfunction]
 pub fn keep(
     py: Python<'_>,
@@ -229,13 +246,20 @@ pub fn keep(
     digest: &str,
     pairs: Pairs,
     result: &str,
+    history: Option<&str>,
 ) -> PyResult<()> {
     let settings = settings_of(pairs);
     py.detach(|| {
-        let result: StoredResult =
-            serde_json::from_str(result).map_err(|e| SimError::Failed(e.to_string()))?;
+        let failed = |error: serde_json::Error| SimError::Failed(error.to_string());
+        let result: StoredResult = serde_json::from_str(result).map_err(failed)?;
+        let history: Option<History> =
+            history.map(serde_json::from_str).transpose().map_err(failed)?;
         let made_by = format!("thermocline run {}", settings.shown());
-        Store::open(&folder)?.put(digest, &made_by, &result)
+        let store = Store::open(&folder)?;
+        if let Some(history) = history {
+            store.put_history(digest, &made_by, &history)?;
+        }
+        store.put(digest, &made_by, &result)
     })
     .map_err(raised)
 }

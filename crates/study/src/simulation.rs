@@ -8,7 +8,9 @@ use std::{
 };
 
 use thermocline_assembly::{Device, PolicySpec};
-use thermocline_sim::{self as sim, SimError, compare_each, result::StoredResult};
+use thermocline_sim::{
+    self as sim, SimError, compare_each, history::History, result::StoredResult,
+};
 use thermocline_sweep::Job;
 use thermocline_workloads::WorkloadSpec;
 
@@ -29,6 +31,7 @@ pub struct Simulation<'a> {
     /// The number of its input among all.
     input: usize,
     inputs: &'a Inputs,
+    history: bool,
     context: Context<'a>,
 }
 
@@ -38,6 +41,8 @@ pub struct Executed {
     pub result: StoredResult,
     /// Remarks, one line each.
     pub notes: Vec<String>,
+    /// Its course, if [it was asked for](Simulation::with_history).
+    pub history: Option<History>,
 }
 
 /// The inputs of many simulations, each with a number.
@@ -119,7 +124,14 @@ impl<'a> Simulation<'a> {
         let device = jobs::simulated(&args.simulation, recorded)?;
         let policy = policy_of(&args, &device, &context.own())?;
         let input = inputs.number(InputKey::of(&args, &policy, &device, version));
-        Ok(Self { args, policy, device, input, inputs, context: context.without_meters() })
+        let context = context.without_meters();
+        Ok(Self { args, policy, device, input, inputs, history: false, context })
+    }
+
+    /// Records its course too, or not.
+    #[must_use]
+    pub fn with_history(self, history: bool) -> Self {
+        Self { history, ..self }
     }
 }
 
@@ -176,7 +188,8 @@ impl Job for Simulation<'_> {
 
     fn run(&self, ready: &Arc<Ready>) -> Result<Executed, SimError> {
         let simulation = &self.args.simulation;
-        let job = jobs::job(ready, &self.policy, &self.device, simulation);
+        let mut job = jobs::job(ready, &self.policy, &self.device, simulation);
+        job.history = self.history;
         self.check_size(ready, &job)?;
         let progress = self.context.progress();
         let mut outcomes = compare_each(slice::from_ref(&job), self.args.one.oracle, 1, progress)?;
@@ -187,7 +200,7 @@ impl Job for Simulation<'_> {
         notes.extend(notes::of_volumes(slice::from_ref(ready)));
         notes.extend(outcome.no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
         let notes = notes.iter().map(|note| self.context.words(note)).collect();
-        Ok(Executed { result: (&result).into(), notes })
+        Ok(Executed { result: (&result).into(), notes, history: outcome.history })
     }
 }
 

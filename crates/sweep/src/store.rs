@@ -14,7 +14,7 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Number, Value, json};
 use thermocline_files::Successor;
-use thermocline_sim::SimError;
+use thermocline_sim::{SimError, history::History};
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -51,6 +51,25 @@ impl Store {
     #[must_use]
     pub fn has(&self, digest: &str) -> bool {
         self.get::<Value>(digest).is_some()
+    }
+
+    /// The history of a run, if it is there and whole.
+    #[must_use]
+    pub fn history(&self, digest: &str) -> Option<History> {
+        self.get(&of_history(digest))
+    }
+
+    /// Keeps the history of a run, beside its result.
+    ///
+    /// # Errors
+    /// [`SimError::Failed`] if it cannot be written.
+    pub fn put_history(
+        &self,
+        digest: &str,
+        made_by: &str,
+        history: &History,
+    ) -> Result<(), SimError> {
+        self.put(&of_history(digest), made_by, history)
     }
 
     /// A result, if it is there and whole.
@@ -93,6 +112,10 @@ impl Store {
             self.0.display()
         ))
     }
+}
+
+fn of_history(digest: &str) -> String {
+    format!("{digest}.history")
 }
 
 /// Floating-point numbers become texts, because `serde_json` reads some numbers off by a bit.

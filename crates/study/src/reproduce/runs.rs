@@ -50,7 +50,7 @@ pub fn run_all(
     let tell = |at: usize, ran: Result<Executed, SimError>| {
         let place = places[at];
         match ran {
-            Ok(Executed { result, notes }) => {
+            Ok(Executed { result, notes, .. }) => {
                 let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
                 results[place] = Some(Ran { outcome: Outcome::Done(result.into_json()), notes });
                 Ok(())

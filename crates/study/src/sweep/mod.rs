@@ -9,7 +9,7 @@ mod session;
 
 use std::path::Path;
 
-use thermocline_sim::{SimError, result::StoredResult};
+use thermocline_sim::{SimError, history::History, result::StoredResult};
 use thermocline_sweep::{Cell, Grid, Job as _, Setting, Settings, Store, digest::Contents};
 
 pub use self::{
@@ -78,6 +78,12 @@ impl Plan {
         self.asked.options()
     }
 
+    /// The course of a cell, if the store has it.
+    #[must_use]
+    pub fn history(&self, at: usize, store: &Store) -> Option<History> {
+        store.history(self.digest(at).ok()?)
+    }
+
     /// The result of a cell, if the store has it. The trace has its name in the request.
     #[must_use]
     pub fn result(&self, at: usize, store: &Store) -> Option<StoredResult> {
@@ -135,8 +141,8 @@ pub fn plan(
     }
 }
 
-/// Runs one simulation. What `inputs` keeps is not read again; `version` distinguishes its contents from others of the
-/// same name.
+/// Runs one simulation, with its history or without. What `inputs` keeps is not read again; `version` distinguishes
+/// its contents from others of the same name.
 ///
 /// # Errors
 /// Why there is no result.
@@ -144,10 +150,12 @@ pub fn execute(
     settings: &Settings,
     inputs: &Inputs,
     version: &str,
+    history: bool,
     context: Context<'_>,
 ) -> Result<Executed, SimError> {
     let settings = RunSpec::of(settings.given())?;
     let simulation = Simulation::of_version(settings, version, inputs, context)?;
+    let simulation = simulation.with_history(history);
     let input = simulation.prepare()?;
     simulation.run(&input)
 }

@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
     /// Keeps what came of a cell.
     fn take(&self, task: &Task<'_>, ran: Result<Executed, SimError>) -> Result<(), SimError> {
         let failure = match ran {
-            Ok(Executed { result, notes }) => {
+            Ok(Executed { result, notes, .. }) => {
                 let made_by = format!("thermocline run {}", task.cell.settings.shown());
                 self.store.put(&task.digest, &made_by, &result)?;
                 let mut news = self.news();
