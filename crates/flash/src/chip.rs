@@ -151,6 +151,13 @@ pub trait Flash {
         false
     }
 
+    /// Whether an unreadable page was never programmed, and cannot be before its block is erased: the chip ended
+    /// the block early. Nothing was cut off there, and nothing lost.
+    fn is_closed(&self, page: Ppn) -> bool {
+        let _ = page;
+        false
+    }
+
     /// [Programs](Flash::program) consecutive pages of one block from `to` on with unspecified
     /// payloads, as one operation where the chip can, so that its rules are checked once. `oob`
     /// returns the out-of-band area of each page, counted from 0.

@@ -30,6 +30,10 @@ impl<P: DerefMut<Target: Flash>> Flash for P {
     fn is_refused(&self, page: Ppn) -> bool {
         (**self).is_refused(page)
     }
+
+    fn is_closed(&self, page: Ppn) -> bool {
+        (**self).is_closed(page)
+    }
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         (**self).program(to, oob, data)
     }

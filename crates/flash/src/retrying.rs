@@ -92,6 +92,10 @@ impl<C: Flash> Flash for Retrying<C> {
         self.0.is_refused(page)
     }
 
+    fn is_closed(&self, page: Ppn) -> bool {
+        self.0.is_closed(page)
+    }
+
     #[inline(always)]
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.0.program(to, oob, data)

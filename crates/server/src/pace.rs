@@ -111,6 +111,10 @@ impl Flash for Paced {
         self.chip.is_refused(page)
     }
 
+    fn is_closed(&self, page: Ppn) -> bool {
+        self.chip.is_closed(page)
+    }
+
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         self.chip.program(to, oob, data)?;
         self.pace.clock().program(self.bank(to));

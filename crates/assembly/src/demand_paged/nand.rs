@@ -342,7 +342,7 @@ impl<C: Flash> Nand for OnFlash<C> {
                 }
             }
             Err(e) => {
-                if matches!(e, FlashError::Unreadable(_)) {
+                if matches!(e, FlashError::Unreadable(at) if !self.chip.is_closed(at)) {
                     self.unreadable.insert(page);
                 }
                 return Err(self.failed(e));

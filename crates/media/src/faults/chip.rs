@@ -109,6 +109,10 @@ impl<F: Condition> Flash for Faulty<F> {
         self.inner.is_refused(page)
     }
 
+    fn is_closed(&self, page: Ppn) -> bool {
+        self.inner.is_closed(page)
+    }
+
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         if self.is_cached() {
             self.powered()?;

@@ -81,7 +81,12 @@ impl Zoned {
     }
 
     /// A block of the table behind so many pages, if it is whole and of this life of the zone.
-    fn read_table_block(&self, block: BlockId, pages: u32, number: u32) -> Option<Box<[u8]>> {
+    pub(super) fn read_table_block(
+        &self,
+        block: BlockId,
+        pages: u32,
+        number: u32,
+    ) -> Option<Box<[u8]>> {
         let is = self.block(block);
         let mut bytes = vec![0; self.layout.page as usize].into_boxed_slice();
         let at = is.start + self.layout.bytes(pages + number);

@@ -68,6 +68,14 @@ impl Flash for Zoned {
         self.refused == Some(page)
     }
 
+    /// The rest of a zone that was sealed.
+    fn is_closed(&self, page: Ppn) -> bool {
+        self.at(page).is_ok_and(|(block, page)| {
+            let sealed = self.block(block).table.filter(|pages| *pages < self.layout.data);
+            sealed.is_some_and(|pages| page >= pages)
+        })
+    }
+
     /// A page programmed without a payload holds zeros.
     fn program(&mut self, to: Ppn, oob: Oob, data: &[u8]) -> Result<(), FlashError> {
         if !data.is_empty() && data.len() != self.layout.page as usize {

@@ -248,13 +248,24 @@ impl Zoned {
         }
         let blank = || vec![[0; ENTRY]; pages as usize].into_boxed_slice();
         let mut areas = areas.unwrap_or_else(blank);
-        if self.merge_table(block, &mut areas) && is_full {
-            self.block_mut(block).table = Some(pages);
-            self.facts.push(Fact::Tabled(block, pages));
-            return;
-        }
+        let sealed = is_full.then(|| self.sealed_behind(block, &areas)).flatten();
+        let table =
+            sealed.or_else(|| (self.merge_table(block, &mut areas) && is_full).then_some(pages));
         let is = self.block_mut(block);
-        (is.areas, is.table) = (Some(areas), None);
+        is.table = table;
+        match table {
+            Some(pages) => self.facts.push(Fact::Tabled(block, pages)),
+            None => is.areas = Some(areas),
+        }
+    }
+
+    /// The pages before the table of a zone that was sealed, if that is whole: the log does not know of it before
+    /// the sync behind the one that covers it.
+    fn sealed_behind(&self, block: BlockId, areas: &[Record]) -> Option<u32> {
+        let pages = areas.iter().rposition(|area| *area != [0; ENTRY])? as u32 + 1;
+        let blocks = self.layout.table(pages);
+        let mut numbers = (0..blocks).map(|number| self.read_table_block(block, pages, number));
+        (pages < self.layout.data && numbers.all(|table| table.is_some())).then_some(pages)
     }
 
     /// A zone that can only be read and holds nothing of ours is a bad block.

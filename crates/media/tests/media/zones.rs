@@ -186,6 +186,11 @@ fn the_zone_that_was_idle_longest_makes_place_for_another_active_one() {
         );
     }
     assert_eq!(again.read_oob(sealed), Err(FlashError::Unreadable(sealed)), "it is never resumed");
+    // Of the last that were sealed the log has no word yet.
+    let ended: Vec<u32> =
+        (0..9).filter(|&block| again.read_oob(at(&again, block, 2)).is_err()).collect();
+    assert!(ended.len() >= 5 && ended.iter().all(|&block| again.is_closed(at(&again, block, 2))));
+    assert!(!again.is_closed(at(&again, 0, 1)), "it was programmed");
     chip.mark_bad(BlockId(0)).expect("marked");
     chip.sync().expect("synced");
     let mut again = open(&Tape::of(tape.state()));

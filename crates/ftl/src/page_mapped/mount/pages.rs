@@ -471,6 +471,7 @@ impl Pages {
                             self.take_copy(found, at, oob);
                         }
                     }
+                    Err(FlashError::Unreadable(_)) if chip.is_closed(at) => {}
                     Err(FlashError::Unreadable(_)) => recovery.unreadable_pages += 1,
                     Err(e) => return Err(e),
                 }
