@@ -1,4 +1,6 @@
-//! The record log: three zones, of which one is written to.
+//! The record log: three zones, of which one is written to. Conventional ones where the device has as many: then no
+//! sequential zone is spent, none is active for it, and none is reset. What such a zone held of an older generation
+//! is written over, and counts no more.
 
 use std::io;
 
@@ -20,6 +22,9 @@ const TIMES: u64 = 4;
 pub(super) struct LogZone {
     pub(super) start: u64,
     pub(super) pointer: u64,
+    /// Bytes that can be written.
+    pub(super) capacity: u64,
+    pub(super) is_conventional: bool,
     pub(super) is_usable: bool,
     pub(super) is_active: bool,
     /// Another zone has all that it says, once this sync is over.
@@ -48,6 +53,11 @@ impl Log {
     pub(super) fn active(&self) -> u32 {
         self.zones.iter().filter(|zone| zone.is_active).count() as u32
     }
+
+    /// Whether its zones are conventional: all are, or none is.
+    pub(super) const fn is_conventional(&self) -> bool {
+        self.zones[0].is_conventional
+    }
 }
 
 impl Zoned {
@@ -68,11 +78,12 @@ impl Zoned {
             let rest = facts.split_off(first);
             facts = self.begin_log_zone()?;
             facts.extend(rest);
-            if !self.has_log_room(facts.len(), self.layout.capacity) {
+            let capacity = self.log.current.map_or(0, |current| self.log.zones[current].capacity);
+            if !self.has_log_room(facts.len(), capacity) {
                 return Err(FlashError::Medium(libc::ENOSPC));
             }
             let bytes = self.log_bytes(facts.len());
-            self.log.enough = ENOUGH.max(bytes * TIMES).min(self.layout.capacity);
+            self.log.enough = ENOUGH.max(bytes * TIMES).min(capacity);
         }
         let written = self.append_facts(&facts);
         for &block in &unlogged {
@@ -133,7 +144,9 @@ impl Zoned {
         if self.log.zones[to].pointer > 0 {
             self.reset_log_zone(to)?;
         }
-        self.make_place(None)?;
+        if !self.log.is_conventional() {
+            self.make_place(None)?;
+        }
         if let Some(before) = before {
             self.log.zones[before].superseded = Some(self.begun + 1);
         }
@@ -177,7 +190,7 @@ impl Zoned {
             let zone = &mut self.log.zones[current];
             self.device.write_at(part, zone.start + zone.pointer)?;
             zone.pointer += part.len() as u64;
-            zone.is_active = zone.pointer < self.layout.capacity;
+            zone.is_active = !zone.is_conventional && zone.pointer < zone.capacity;
         }
         Ok(())
     }
@@ -200,7 +213,9 @@ impl Zoned {
 
     fn reset_log_zone(&mut self, at: usize) -> Result<(), FlashError> {
         let zone = &mut self.log.zones[at];
-        self.device.reset(zone.start).map_err(|error| medium(&error))?;
+        if !zone.is_conventional {
+            self.device.reset(zone.start).map_err(|error| medium(&error))?;
+        }
         (zone.pointer, zone.is_active, zone.superseded) = (0, false, None);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! A zone has no place beside a page, and none that is written in place. So what stands beside pages, its
 //! record, is written twice, and never in between the pages:
 //!
-//! * **The record log**, in three zones of its own. A sync writes the records of all pages that were programmed
+//! * **The record log**, in three zones of its own, conventional ones where there are. A sync writes the records of all pages that were programmed
 //!   since the last one there, of whatever zone, in one block for up to 126 of them. Erases, bad marks and erase
 //!   counts are facts in the same log. A log zone begins with all that is true then, so the one before can be
 //!   reset. Whoever opens a device for writing begins a new one: nothing is appended to what a loss of power cut off.

@@ -54,24 +54,33 @@ impl Zoned {
             .filter(|(_, z)| z.kind == ZoneKind::Sequential)
             .map(|(n, _)| n)
             .collect();
+        let conventional: Vec<u32> = (0..)
+            .zip(&zones)
+            .filter(|(_, z)| {
+                z.kind == ZoneKind::Conventional && z.condition == Condition::NoPointer
+            })
+            .map(|(n, _)| n)
+            .collect();
         let is_good = |number: &&u32| !is_lost(&zones[**number as usize]);
         let capacity = sequential.iter().filter(is_good).map(|&n| zones[n as usize].capacity).min();
         let capacity = capacity.unwrap_or(0);
         let block = device.shape().block;
         let layout = PAGES.iter().filter(|page| **page >= block && page.is_multiple_of(block));
         let layout = layout.filter_map(|page| Layout::of(*page, capacity)).find(|layout| {
-            let blocks = sequential.len().saturating_sub(LOG_ZONES) as u32;
+            let of_log = if conventional.len() < LOG_ZONES { LOG_ZONES } else { 0 };
+            let blocks = sequential.len().saturating_sub(of_log) as u32;
             geometry(layout, blocks, 0).check().is_ok()
         });
         let Some(layout) = layout else {
             return Err(unusable(format!(
                 "{} zones of {capacity} bytes that are written in sequence cannot be a chip: there have to be \
-                 four at least, of six pages of 4 KiB or more, and fewer than 2^32 pages of 64 KiB",
+                 four at least, or three conventional ones and one, of six pages of 4 KiB or more, and fewer than \
+                 2^32 pages of 64 KiB",
                 sequential.len()
             )));
         };
-        let mut found = find_log(&*device, &layout, &zones, &sequential);
-        let newest = found.iter().map(|found| found.head.generation).max().unwrap_or(0);
+        let mut found = find_log(&*device, &layout, &zones, [&conventional, &sequential]);
+        let mut newest = found.iter().map(|found| found.head.generation).max().unwrap_or(0);
         let taken = found.iter().position(|found| found.is_whole).unwrap_or(0);
         let taken = (taken < found.len()).then(|| found.swap_remove(taken));
         if let Some(found) = &taken
@@ -85,6 +94,9 @@ impl Zoned {
         }
         let numbers = match &taken {
             Some(found) => found.head.zones,
+            None if conventional.len() >= LOG_ZONES => {
+                [conventional[0], conventional[1], conventional[2]]
+            }
             None => {
                 let mut good = sequential
                     .iter()
@@ -101,34 +113,39 @@ impl Zoned {
             sequential.iter().copied().filter(|number| !numbers.contains(number)).collect();
         let geometry = geometry(&layout, of_data.len() as u32, system_blocks);
         geometry.check().map_err(|error| unusable(error.to_string()))?;
-        let store = match &taken {
-            Some(found) => found.head.store,
-            None => {
-                let mut number = [0; 8];
-                getrandom::fill(&mut number).map_err(|error| unusable(error.to_string()))?;
-                u64::from_le_bytes(number)
-            }
-        };
+        let mut number = [0; 8];
+        getrandom::fill(&mut number).map_err(|error| unusable(error.to_string()))?;
+        let drawn = u64::from_le_bytes(number);
+        let store = taken.as_ref().map_or(drawn, |found| found.head.store);
         let log_zone = |number: u32| {
             let zone = &zones[number as usize];
+            let is_conventional = zone.kind == ZoneKind::Conventional;
             LogZone {
                 start: zone.start,
-                pointer: if zone.condition == Condition::Full {
-                    layout.capacity
-                } else {
-                    zone.pointer
+                pointer: match zone.condition {
+                    Condition::Full => layout.capacity,
+                    _ if is_conventional => 0,
+                    _ => zone.pointer,
                 },
+                capacity: if is_conventional { zone.capacity } else { layout.capacity },
+                is_conventional,
                 is_usable: !is_lost(zone) && zone.condition != Condition::ReadOnly,
                 is_active: zone.is_active(),
                 superseded: None,
             }
         };
         let read = taken.as_ref().and_then(|f| numbers.iter().position(|number| *number == f.zone));
+        let log_zones = numbers.map(log_zone);
+        if log_zones[0].is_conventional {
+            // A generation that was cut off leaves blocks behind what is written over its first ones, and nobody
+            // resets them. Its number must not be used again.
+            newest += drawn >> 32;
+        }
         let log = Log {
             store,
             generation: newest,
             numbers,
-            zones: numbers.map(log_zone),
+            zones: log_zones,
             current: None,
             enough: 0,
             read,
@@ -166,7 +183,41 @@ impl Zoned {
         for (block, number) in (0..).map(BlockId).zip(&of_data) {
             chip.settle(block, &zones[*number as usize]);
         }
+        if chip.log.is_conventional() && !chip.is_foreign {
+            let is_new = chip.log.read.is_none();
+            chip.is_foreign =
+                if is_new { chip.log_zones_hold_data() } else { chip.knows_no_page() };
+        }
         Ok(chip)
+    }
+
+    /// Whether conventional zones that hold no log hold anything: they have no pointer that would say.
+    fn log_zones_hold_data(&self) -> bool {
+        let mut bytes = vec![0; HEADS as usize * self.layout.page as usize];
+        self.log.zones.iter().any(|zone| {
+            let here = (zone.capacity as usize).min(bytes.len());
+            let read = self.device.read_at(&mut bytes[..here], zone.start);
+            read.is_ok() && bytes[..here].iter().any(|byte| *byte != 0)
+        })
+    }
+
+    /// Whether the log is one that was left when another program reset all other zones and wrote to them: what they
+    /// hold is not what it says. A few zones are enough, and mostly one page.
+    fn knows_no_page(&mut self) -> bool {
+        let written: Vec<BlockId> = (0..self.geometry.blocks())
+            .map(BlockId)
+            .filter(|block| self.block(*block).pointer > 0)
+            .take(WITH_LOG)
+            .collect();
+        let is_known = |chip: &mut Self, block: BlockId| {
+            let geometry = chip.geometry;
+            let pages = 0..chip.block(block).next.min(HEADS as u32);
+            let mut pages = pages.map(|page| geometry.ppn(block, page));
+            pages.any(|page| matches!(chip.read_what_is_there(page, &mut []), Ok(Some(_))))
+        };
+        let is_foreign = !written.is_empty() && !written.iter().any(|block| is_known(self, *block));
+        self.health.failed_reads = 0;
+        is_foreign
     }
 
     /// A fact of the log.
@@ -309,19 +360,19 @@ fn block_of(zone: &Zone) -> Block {
     }
 }
 
-/// The zones that begin as those of a log do, the newest first.
+/// The zones that begin as those of a log do, the newest first. It is in zones of one kind.
 fn find_log(
     device: &dyn Device,
     layout: &Layout,
     zones: &[Zone],
-    sequential: &[u32],
+    kinds: [&[u32]; 2],
 ) -> Vec<Found> {
-    let mut found: Vec<Found> = sequential
-        .iter()
-        .take(WITH_LOG)
-        .filter_map(|&number| {
+    let mut found: Vec<Found> = kinds
+        .into_iter()
+        .flat_map(|kind| kind.iter().take(WITH_LOG).map(move |number| (kind, *number)))
+        .filter_map(|(kind, number)| {
             let head = head_of(device, layout, &zones[number as usize])?;
-            let is_known = |zone: &u32| sequential.contains(zone);
+            let is_known = |zone: &u32| kind.contains(zone);
             let is_one = head.zones.contains(&number) && head.zones.iter().all(is_known);
             is_one.then(|| read_log(device, layout, &zones[number as usize], number, head))
         })
@@ -336,7 +387,8 @@ fn find_log(
 /// Bytes of a zone that may be read as a log.
 fn written(layout: &Layout, zone: &Zone) -> u64 {
     let bytes = match zone.condition {
-        Condition::Offline | Condition::Empty | Condition::NoPointer => 0,
+        Condition::Offline | Condition::Empty => 0,
+        Condition::NoPointer => zone.capacity,
         Condition::Full | Condition::ReadOnly => layout.capacity,
         Condition::Open | Condition::Closed => zone.pointer.min(layout.capacity),
     };
@@ -352,7 +404,8 @@ fn head_of(device: &dyn Device, layout: &Layout, zone: &Zone) -> Option<Head> {
     })
 }
 
-/// Reads the facts of a zone of the log. A block that holds none is passed over: the others are as true.
+/// Reads the facts of a zone of the log. A block that holds none is passed over: the others are as true. A zone without
+/// a pointer ends where nothing of the log is far and wide.
 fn read_log(device: &dyn Device, layout: &Layout, zone: &Zone, number: u32, head: Head) -> Found {
     let size = layout.page as usize;
     let mut found = Found { zone: number, head, facts: Vec::new(), is_whole: false, lost: 0 };
@@ -370,6 +423,7 @@ fn read_log(device: &dyn Device, layout: &Layout, zone: &Zone, number: u32, head
                 }
             }
         }
+        let lost_before = lost;
         for (block, place) in bytes.chunks_exact(size).zip((at..).step_by(size)) {
             let is = Head::read(Kind::Log, block);
             let place = (place / size as u64) as u32;
@@ -386,6 +440,9 @@ fn read_log(device: &dyn Device, layout: &Layout, zone: &Zone, number: u32, head
             take_entries(&mut found, block, is.count);
         }
         at += here as u64;
+        if zone.kind == ZoneKind::Conventional && (lost - lost_before) as usize * size == here {
+            break;
+        }
     }
     found
 }

@@ -194,11 +194,12 @@ impl Medium for Zoned {
         self.is_foreign
     }
 
-    /// Of the active zones one is the log's, two while it begins another zone, and one is that of a head of the
-    /// layer's log while it is written.
+    /// Of the active zones one is the log's, two while it begins another zone, unless it is in conventional ones; and
+    /// one is that of a head of the layer's log while it is written.
     fn most_open_blocks(&self) -> Option<(u32, u32)> {
         let most = self.most_active();
-        (most > 0).then(|| (self.device.shape().most_active, most.saturating_sub(3)))
+        let taken = if self.log.is_conventional() { 1 } else { 3 };
+        (most > 0).then(|| (self.device.shape().most_active, most.saturating_sub(taken)))
     }
 
     fn health(&self) -> Health {

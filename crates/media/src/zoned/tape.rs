@@ -1,6 +1,7 @@
 //! A zoned device in memory of which every operation is recorded, for tests of what a loss of power leaves.
 //!
-//! A device may keep, of what was done to a zone since the last sync, any beginning: zones are written in order.
+//! A device may keep, of what was done to a zone since the last sync, any beginning: zones are written in order. Of what
+//! was written to a conventional zone it may keep anything.
 //! Of what it kept, blocks may hold something else: a pointer proves nothing of the data before it.
 
 use std::{
@@ -213,9 +214,13 @@ impl Power {
     pub fn cut(&self, mut choose: impl FnMut(usize) -> usize) -> State {
         let mut left = self.lasting.clone();
         let shape = self.shape;
-        for events in &self.since {
-            let kept = choose(events.len() + 1);
+        for (zone, events) in self.since.iter().enumerate() {
+            let is_conventional = left.zones.zones[zone].kind == Kind::Conventional;
+            let kept = if is_conventional { events.len() } else { choose(events.len() + 1) };
             for (event, number) in events.iter().zip(0..=kept) {
+                if is_conventional && choose(2) == 0 {
+                    continue;
+                }
                 let Event::Write(at, bytes) = event else {
                     if number < kept {
                         let done = left.apply(event);

@@ -23,6 +23,11 @@ fn tape(most_active: u32) -> Tape {
     Tape::of(State::new(shape(most_active), 8 * PAGE as u64, 2))
 }
 
+/// A device with room for the record log in conventional zones.
+fn tape_with_log_there(most_active: u32) -> Tape {
+    Tape::of(State::new(shape(most_active), 8 * PAGE as u64, 4))
+}
+
 fn open(tape: &Tape) -> Zoned {
     tape.open(false, 0).expect("a chip")
 }
@@ -199,8 +204,14 @@ fn the_zone_that_was_idle_longest_makes_place_for_another_active_one() {
 
 #[test]
 fn bad_marks_and_erase_counts_outlive_any_number_of_log_zones() {
-    let tape = tape(0);
-    let mut chip = open(&tape);
+    let ours = lives(&tape(0));
+    assert!(ours > 40, "{ours} resets: of the block and of log zones");
+    assert_eq!(lives(&tape_with_log_there(0)), 30, "resets: of the block");
+}
+
+/// A block that is programmed and erased thirty times while others are written, with some mounts in between. The resets.
+fn lives(tape: &Tape) -> usize {
+    let mut chip = open(tape);
     chip.mark_bad(BlockId(7)).expect("marked");
     for life in 0..30 {
         program(&mut chip, 1, 0).expect("blank");
@@ -210,13 +221,43 @@ fn bad_marks_and_erase_counts_outlive_any_number_of_log_zones() {
         chip.sync().expect("synced");
         if life % 5 == 4 {
             drop(chip);
-            chip = open(&tape);
+            chip = open(tape);
         }
     }
     assert_eq!((chip.erase_count(BlockId(1)), chip.is_bad(BlockId(7))), (30, true));
     assert!((2..6).all(|block| holds(&mut chip, block, 0) == Ok(true)));
-    let ours = tape.events().iter().filter(|event| matches!(event, Event::Reset(_))).count();
-    assert!(ours > 40, "{ours} resets: of the block and of log zones");
+    tape.events().iter().filter(|event| matches!(event, Event::Reset(_))).count()
+}
+
+#[test]
+fn the_record_log_is_in_conventional_zones_where_there_are_three() {
+    let tape = tape_with_log_there(4);
+    let mut chip = open(&tape);
+    assert_eq!((chip.geometry().blocks(), chip.most_open_blocks()), (20, Some((4, 3))));
+    for block in 0..4 {
+        program(&mut chip, block, 0).expect("a place is made");
+    }
+    chip.sync().expect("synced");
+    let zone = shape(0).zone;
+    let of_log = |event: &Event| matches!(event, Event::Write(at, _) if at / zone < 3);
+    assert_eq!(tape.events().iter().filter(|event| of_log(event)).count(), 1);
+    let open_now = |chip: &mut Zoned| (0..4).all(|block| program(chip, block, 1).is_ok());
+    assert!(open_now(&mut chip), "all four are active still");
+    drop(chip);
+
+    // One that was formatted while one of them was offline has it elsewhere, and keeps it there.
+    let mut state = tape_with_log_there(0).state();
+    state.zones()[1].condition = Condition::Offline;
+    state.zones()[2].condition = Condition::Offline;
+    let tape = Tape::of(state);
+    let mut chip = open(&tape);
+    program(&mut chip, 0, 0).expect("room");
+    chip.sync().expect("synced");
+    let mut state = tape.state();
+    state.zones()[1].condition = Condition::NoPointer;
+    state.zones()[2].condition = Condition::NoPointer;
+    let mut chip = open(&Tape::of(state));
+    assert_eq!((chip.geometry().blocks(), holds(&mut chip, 0, 0)), (17, Ok(true)));
 }
 
 #[test]
@@ -253,6 +294,20 @@ fn zones_of_another_program_are_seen_and_ours_are_not() {
     state.zones()[9].condition = Condition::Closed;
     state.zones()[9].pointer = PAGE as u64;
     assert!(open(&Tape::of(state)).is_foreign());
+    // In a conventional zone that the log would be written to.
+    let mut state = tape_with_log_there(0).state();
+    assert!(!open(&Tape::of(state.clone())).is_foreign());
+    state.bytes(2)[600] = 1;
+    assert!(open(&Tape::of(state)).is_foreign());
+    // In zones that a log tells something else of.
+    let tape = tape_with_log_there(0);
+    let mut chip = open(&tape);
+    (0..3).for_each(|block| program(&mut chip, block, 0).expect("room"));
+    chip.sync().expect("synced");
+    let mut state = tape.state();
+    assert!(!open(&Tape::of(state.clone())).is_foreign());
+    (4..7).for_each(|zone| state.bytes(zone).fill(7));
+    assert!(open(&Tape::of(state)).is_foreign());
 }
 
 /// A file with such settings; the words of the refusal, or the shape of the chip.
@@ -278,7 +333,7 @@ fn a_blank_file_becomes_a_zoned_device_as_its_settings_say() {
     let file = |settings: &str, bytes| file(folder.path(), settings, bytes);
     assert_eq!(file("", 64 << 20), Ok((60, 253)));
     let settings = "zone-size 2MiB # each\ncapacity 1536KiB\n\nconventional 4\nblock 512\n";
-    assert_eq!(file(settings, 64 << 20), Ok((24, 380)));
+    assert_eq!(file(settings, 64 << 20), Ok((27, 380)));
     for (settings, says) in [
         ("zone-size", "line 1: `zone-size`; write a name and a number"),
         ("\nzones 7", "line 2: there is no `zones`; there are zone-size"),
