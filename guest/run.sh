@@ -21,6 +21,10 @@
 #   # serve: --dead-data fsaf                 more options of that server
 #   # zoned-nvme: 128M zone_size=4M max_active=14     a zoned NVMe namespace of QEMU's of that size, with these
 #                                             settings (zoned.* of its nvme-ns, and logical_block_size)
+#   # power-cut: 160M                        a disk of that size with a cache, $DISK. When the guest says "GUEST cut",
+#                                             QEMU is killed and the cache dropped: all that no flush covered. Then
+#                                             the guest is booted again, with $life 2, and $said what its last line
+#                                             "GUEST says …" said. Such a test runs alone.
 #   # seconds: 1200                           how long it may take, instead of 300
 #   # host-check: [ "$(count requests trim)" -gt 0 ]      what must hold here when the guest is done; `count`
 #                                             gives a counter of the server's, of an operation if one is named
@@ -62,6 +66,10 @@ fi
 for test in "${tests[@]}"; do
     [ -n "$(script "$test")" ] || die "no such test: $test; there are: $(cd "$here" && for file in {tests,measure}/*.sh; do basename "$file" .sh; done | paste -sd' ')"
 done
+
+power_cut=
+for test in "${tests[@]}"; do power_cut=$power_cut$(header "$test" power-cut); done
+[ -z "$power_cut" ] || [ ${#tests[@]} = 1 ] || die "a test that cuts the power runs alone: ${tests[*]}"
 
 # --- What is needed of this machine
 
@@ -106,6 +114,7 @@ work=$(mktemp -d)
 declare -A servers=() # of each test the process
 cleanup() {
     for pid in "${servers[@]}"; do kill -9 "$pid" 2> /dev/null || true; done
+    [ ! -e "$work/cache.pid" ] || kill -9 "$(cat "$work/cache.pid")" 2> /dev/null || true
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -201,7 +210,7 @@ for test in "${tests[@]}"; do
             modules+=(virtio_pci virtio_net)
             [[ " ${machine[*]} " == *" -netdev "* ]] || machine+=(-netdev "user,id=net" -device "virtio-net-pci,netdev=net,romfile=")
             echo "SERVER_HOST=10.0.2.2 SERVER_PORT=$port; network_up" > "$root/tests/$test.env" ;;
-        "") ;;
+        "") [ -z "$power_cut" ] || { modules+=(virtio_pci virtio_blk); echo "DISK=\$(disk_with_serial cached)" > "$root/tests/$test.env"; } ;;
         *) die "$test: '# server:' is unix or tcp" ;;
     esac
 done
@@ -223,12 +232,44 @@ for module in $(printf '%s\n' "${modules[@]}" | sort -u); do add_module "$module
 
 # --- The machine
 
+# What no flush covered is in nbdkit alone.
+start_cache() {
+    rm -f "$work/cache" "$work/cache.pid"
+    nbdkit --unix "$work/cache" --pidfile "$work/cache.pid" --filter=cache file "$work/disk" cache=writeback
+}
+# Where the power has to be cut: without a word to QEMU, nor to the disk.
+cut_power() {
+    until grep -q '^GUEST cut' "$cache/console.log"; do sleep 0.1; done
+    kill -9 "$(cat "$work/qemu.pid")" "$(cat "$work/cache.pid")"
+}
+if [ -n "$power_cut" ]; then
+    truncate -s "$power_cut" "$work/disk"
+    machine+=(-drive "file=nbd+unix:///?socket=$work/cache,if=none,id=cached,format=raw,cache=writeback"
+              -device virtio-blk-pci,drive=cached,serial=cached -pidfile "$work/qemu.pid")
+fi
+
 begun=$SECONDS
-timeout --foreground "${GUEST_TIMEOUT:-1500}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
-    -m "${GUEST_MEMORY:-1024}" -cpu max -nodefaults -nographic -no-reboot -serial stdio \
-    -kernel "$cache/kernel/boot/vmlinuz-$release" -initrd "$work/initrd" \
-    -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable" "${machine[@]}" \
-    < /dev/null 2>&1 | stdbuf -oL tr -d '\r' | grep --line-buffered -v -E 'SeaBIOS|Booting from|^$' | sed -u 's/^.*GUEST booted/GUEST booted/' | tee "$cache/console.log" || true
+boot() { # WORDS of the kernel's command line
+    timeout --foreground "${GUEST_TIMEOUT:-1500}" qemu-system-x86_64 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -smp 2 \
+        -m "${GUEST_MEMORY:-1024}" -cpu max -nodefaults -nographic -no-reboot -serial stdio \
+        -kernel "$cache/kernel/boot/vmlinuz-$release" -initrd "$work/initrd" \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off tsc=reliable $1" "${machine[@]}" \
+        < /dev/null 2>&1 | stdbuf -oL tr -d '\r' | grep --line-buffered -v -E 'SeaBIOS|Booting from|^$' | sed -u 's/^.*GUEST booted/GUEST booted/' | tee "$cache/console.log" || true
+}
+if [ -n "$power_cut" ]; then
+    : > "$cache/console.log"
+    start_cache
+    cut_power &
+    { boot life=1; } 2> /dev/null # the shell's word of what was killed
+    kill $! 2> /dev/null || true
+    wait
+    grep -q '^GUEST cut' "$cache/console.log" || die "the power was not cut; see $cache/console.log" 1
+    said=$(sed -n 's/^GUEST says //p' "$cache/console.log" | tail -1)
+    start_cache
+    boot "life=2 said=$said"
+else
+    boot ""
+fi
 echo "guest: $((SECONDS - begun)) s in the machine"
 
 grep -q '^GUEST done' "$cache/console.log" || die "the machine did not come to its end; see $cache/console.log" 3
