@@ -128,6 +128,20 @@ def test_arrays_tables_and_files_are_one_trace(tmp_path):
     assert (info["format"], info["writes"], info["bytes_written"]) == ("memory", 20_000, 20_000 * 4096)
 
 
+def test_types_that_databases_write_are_read():
+    columns = writes(2_000)
+    expected = tc.run(columns, "greedy", progress=False).write_amplification
+    sums = pa.array([int(at) for at in columns["offset"]]).cast(pa.decimal128(38, 0))
+    for words in (pa.binary(), pa.large_binary(), pa.string_view()):
+        table = pa.table({**columns, "offset": sums, "op": pa.array(["W"] * 2_000).cast(words)})
+        assert tc.run(table, "greedy", progress=False).write_amplification == expected
+    table = pa.table({**columns, "offset": pa.array([1.5] * 2_000).cast(pa.decimal128(9, 1))})
+    with pytest.raises(tc.InputError, match="1.5.* is not of whole numbers"):
+        tc.run(table, "greedy", progress=False)
+    with pytest.raises(tc.UsageError, match="LazyFrame has no rows yet; give what its collect"):
+        tc.run(polars.LazyFrame(columns), "greedy")
+
+
 def volumes(n=4_000):
     columns = {name: column for name, column in writes(n, 500).items() if name != "op"}
     return {**columns, "volume": [f"v{at % 4}" for at in range(n)]}

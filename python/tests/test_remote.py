@@ -57,6 +57,11 @@ def test_what_run_reads_everything_reads(bucket, options, tmp_path):
     assert "secret" not in "".join(path.read_text() for path in (tmp_path / "cache/addresses").iterdir())
 
 
+def test_a_server_that_is_not_there_is_no_missing_object():
+    with pytest.raises(tc.InputError, match="cannot be reached"):
+        tc.run("http://127.0.0.1:1/a.csv", "greedy")
+
+
 def test_a_missing_object_is_one_failed_cell(bucket, options, tmp_path):
     traces = ["s3://traces/sqlite.tct", "s3://traces/no-such.tct", "s3://nowhere/a.tct"]
     swept = tc.sweep(

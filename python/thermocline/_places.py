@@ -120,8 +120,12 @@ def digest_of(url: str, options: Options = None) -> str:
         raise _native.UsageError(f"{url}: {error}; {_OPTIONS}") from error
     except Exception as error:
         # Each file system has exceptions of its own.
-        missing = isinstance(error, FileNotFoundError)
-        why = "there is no such object" if missing else f"it cannot be read: {error or type(error).__name__}"
+        if isinstance(error, FileNotFoundError):
+            # Of HTTP's file system a server that cannot be reached is a file that is not there.
+            unreached = isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError)
+            why = f"it cannot be reached: {error.__cause__}" if unreached else "there is no such object"
+        else:
+            why = f"it cannot be read: {error or type(error).__name__}"
         raise _native.InputError(f"{url}: {why}") from error
 
 

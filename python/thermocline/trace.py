@@ -191,7 +191,11 @@ def open(
     if isinstance(source, Mapping):
         columns = cast("Mapping[str, ArrayLike | None]", source)
     elif source is not None:
-        raise _native.UsageError(f"{type(source).__name__} is no trace; give a path, arrays or an Arrow table")
+        if hasattr(source, "collect"):
+            raise _native.UsageError(f"a {type(source).__name__} has no rows yet; give what its collect() returns")
+        raise _native.UsageError(
+            f"{type(source).__name__} is no trace; give a path, a mapping of columns ({{'offset': ..., 'length': ...}}), or a table"
+        )
     else:
         columns = {"time": time, "op": op, "offset": offset, "length": length, "volume": volume}
     return Trace(_table({key: values for key, values in columns.items() if values is not None}), name)

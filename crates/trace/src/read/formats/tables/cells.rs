@@ -1,16 +1,16 @@
 //! The cells of a table as text.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use arrow_array::{
     Array, ArrayRef,
     cast::AsArray,
     types::{
-        ArrowPrimitiveType, Date32Type, Date64Type, DurationMicrosecondType,
-        DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float32Type,
-        Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
-        TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
+        ArrowPrimitiveType, Date32Type, Date64Type, Decimal128Type, Decimal256Type,
+        DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType,
+        DurationSecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+        TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, TimeUnit as ArrowUnit};
@@ -57,6 +57,10 @@ impl Cells {
             write_cell(&*self.values, self.keys.as_ref().map_or(row, |keys| keys[row]), out);
         }
     }
+}
+
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
 }
 
 /// Writes a cell as text. Writes nothing for a null, and for types that do not occur in traces.
@@ -109,10 +113,21 @@ fn write_cell(column: &dyn Array, row: usize, out: &mut String) {
             let days = i64::from(column.as_primitive::<Date32Type>().value(row));
             let _ = write!(out, "{}", days * 86_400);
         }
+        // Whole numbers of SQL beyond 64 bits, and sums.
+        DataType::Decimal128(..) => {
+            out.push_str(&column.as_primitive::<Decimal128Type>().value_as_string(row));
+        }
+        DataType::Decimal256(..) => {
+            out.push_str(&column.as_primitive::<Decimal256Type>().value_as_string(row));
+        }
         DataType::Boolean => out.push(if column.as_boolean().value(row) { '1' } else { '0' }),
         DataType::Utf8 => out.push_str(column.as_string::<i32>().value(row)),
         DataType::LargeUtf8 => out.push_str(column.as_string::<i64>().value(row)),
         DataType::Utf8View => out.push_str(column.as_string_view().value(row)),
+        // Texts of Parquet whose writer did not mark them as such.
+        DataType::Binary => out.push_str(&text(column.as_binary::<i32>().value(row))),
+        DataType::LargeBinary => out.push_str(&text(column.as_binary::<i64>().value(row))),
+        DataType::BinaryView => out.push_str(&text(column.as_binary_view().value(row))),
         _ => {}
     }
 }
