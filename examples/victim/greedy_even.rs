@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{BlockView, PolicyInfo, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -34,7 +34,7 @@ impl Victim for GreedyEven {
     }
 
     /// So little that all erases of a block together weigh less than a page.
-    fn wear(&self, erases: u32) -> Option<f64> {
-        Some(1.0 + f64::from(erases) / (1_u64 << 40) as f64)
+    fn factor(&self, erases: u32) -> Factor {
+        Factor::Wear(1.0 + f64::from(erases) / (1_u64 << 40) as f64)
     }
 }

@@ -19,7 +19,7 @@ use thermocline_policy::{
     bank::BankAssignment,
     placement::TwoLevelLru,
     trigger::Trigger,
-    victim::{Victim, Weight},
+    victim::{Factor, Victim, Weight},
 };
 
 /// The two lists as the paper describes them, the most recent page first.
@@ -134,8 +134,8 @@ impl Victim for Compared {
     fn ratio(&self, valid: u32, pages: u32) -> (f64, f64) {
         Weight.ratio(valid, pages)
     }
-    fn weighs_hot(&self) -> bool {
-        Weight.weighs_hot()
+    fn factor(&self, erases: u32) -> Factor {
+        Weight.factor(erases)
     }
 }
 

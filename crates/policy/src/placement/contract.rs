@@ -171,7 +171,7 @@ pub enum Entry {
     /// Not at all. The placement chooses the block itself.
     Aside,
     /// With this factor of wear, for victim policies that [take
-    /// one](crate::victim::Victim::takes_factor). For others the same as
+    /// one](crate::victim::Factor::Placement). For others the same as
     /// [`Indexed`](Entry::Indexed).
     Weighed(f64),
 }

@@ -12,13 +12,13 @@ use super::tree::SLACK;
 pub(super) struct Costs {
     /// By number of valid pages.
     ratios: Vec<Ratio>,
-    pub factor: Factor,
+    pub factor: Factors,
 }
 
 /// What affects the cost besides valid pages.
 #[derive(Clone, Debug)]
 #[repr(u8)] // a plain tag, for it is read whenever a page is invalidated
-pub(super) enum Factor {
+pub(super) enum Factors {
     /// Nothing.
     None,
     /// A factor for each block.
@@ -27,7 +27,7 @@ pub(super) enum Factor {
     HotPages(Vec<u32>),
 }
 
-impl Factor {
+impl Factors {
     pub fn wear(blocks: usize) -> Self {
         Self::Wear(vec![1.0; blocks])
     }
@@ -64,7 +64,7 @@ struct Ratio {
 
 impl Costs {
     /// `ratio` gives numerator and denominator by the number of valid pages, of `pages` in a block.
-    pub fn new(pages: u32, ratio: impl Fn(u32) -> (f64, f64), factor: Factor) -> Self {
+    pub fn new(pages: u32, ratio: impl Fn(u32) -> (f64, f64), factor: Factors) -> Self {
         let mut ratios: Vec<Ratio> = Vec::with_capacity(pages as usize + 1);
         for valid in 0..=pages {
             // A block without garbage is never a candidate, whatever cost the policy gives it.
@@ -88,9 +88,9 @@ impl Costs {
         let ratio = &self.ratios[valid as usize];
         // One rounding only, so that equal fractions give equal numbers and ties are exact.
         match &self.factor {
-            Factor::None => ratio.quotient,
-            Factor::Wear(wear) => ratio.num * wear[block as usize] / ratio.den,
-            Factor::HotPages(hot) => (ratio.num + f64::from(hot[block as usize])) / ratio.den,
+            Factors::None => ratio.quotient,
+            Factors::Wear(wear) => ratio.num * wear[block as usize] / ratio.den,
+            Factors::HotPages(hot) => (ratio.num + f64::from(hot[block as usize])) / ratio.den,
         }
     }
 
@@ -99,9 +99,9 @@ impl Costs {
     pub fn exceeds(&self, block: u32, valid: u32, bound: f64) -> bool {
         let ratio = &self.ratios[valid as usize];
         let num = match &self.factor {
-            Factor::None => return ratio.quotient > bound,
-            Factor::Wear(wear) => ratio.num * wear[block as usize],
-            Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
+            Factors::None => return ratio.quotient > bound,
+            Factors::Wear(wear) => ratio.num * wear[block as usize],
+            Factors::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
         };
         num * SLACK > bound * ratio.den
     }
@@ -109,7 +109,7 @@ impl Costs {
     /// Prefetches a block's factor of wear.
     #[inline(always)]
     pub fn prefetch(&self, block: usize) {
-        if let Factor::Wear(wear) = &self.factor {
+        if let Factors::Wear(wear) = &self.factor {
             prefetch(wear, block);
         }
     }
@@ -126,9 +126,9 @@ impl Costs {
     pub fn fraction(&self, block: u32, valid: u32) -> (f64, f64) {
         let ratio = &self.ratios[valid as usize];
         let num = match &self.factor {
-            Factor::None => ratio.num,
-            Factor::Wear(wear) => ratio.num * wear[block as usize],
-            Factor::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
+            Factors::None => ratio.num,
+            Factors::Wear(wear) => ratio.num * wear[block as usize],
+            Factors::HotPages(hot) => ratio.num + f64::from(hot[block as usize]),
         };
         (num, ratio.den)
     }

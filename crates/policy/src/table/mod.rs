@@ -14,7 +14,7 @@ use thermocline_flash::BlockId;
 use crate::{
     age::AgeSource,
     placement::{Choice, Entry, Streams},
-    victim::Victim,
+    victim::{Factor, Victim},
 };
 
 mod columns;
@@ -33,7 +33,7 @@ pub use view::BlockView;
 pub use writes::Writes;
 
 use columns::{Columns, SideLeaves};
-use costs::{Costs, Factor};
+use costs::{Costs, Factors};
 use lists::Lists;
 use order::Order;
 use ranks::Ranks;
@@ -94,10 +94,10 @@ impl BlockTable {
             }
         };
         let stamps_writes = matches!(age_source, Some(AgeSource::Youngest | AgeSource::Closed));
-        let factor = match (victim.weighs_hot(), victim.wear(0)) {
-            (true, _) => Factor::hot_pages(count),
-            (false, Some(_)) => Factor::wear(count),
-            (false, None) => Factor::None,
+        let factor = match victim.factor(0) {
+            Factor::None => Factors::None,
+            Factor::Wear(_) | Factor::Placement => Factors::wear(count),
+            Factor::HotPages => Factors::hot_pages(count),
         };
         let free = Block { valid: 0, erases: 0, slot: 0, stream: 0, state: State::Free };
         Self {
@@ -118,7 +118,7 @@ impl BlockTable {
             next_slot: 0,
             order: stamps_writes.then(Order::new),
             by_number: age_source.is_none(),
-            takes_factor: victim.takes_factor(),
+            takes_factor: victim.factor(0) == Factor::Placement,
             age_source,
             stamps_writes,
         }
@@ -226,10 +226,13 @@ impl BlockTable {
         let Columns { blocks, costs, .. } = columns;
         let b = &mut blocks[at];
         debug_assert_eq!(b.state, State::Open, "{block:?} is closed");
-        if let Factor::Wear(wear) = &mut costs.factor {
+        if let Factors::Wear(wear) = &mut costs.factor {
             wear[at] = match entry {
                 Entry::Weighed(factor) if self.takes_factor => factor,
-                _ => victim.wear(b.erases).unwrap_or(1.0),
+                _ => match victim.factor(b.erases) {
+                    Factor::Wear(factor) => factor,
+                    _ => 1.0,
+                },
             };
         }
         if entry == Entry::Aside {
@@ -289,15 +292,14 @@ impl BlockTable {
         self.enter(at);
     }
 
-    /// Sets the factor of wear of a full block, for policies whose [`Victim::wear`] is set by the
-    /// placement. Other policies keep [their own](Victim::takes_factor). It may be set any number
-    /// of times, except where ages count from the last invalidation.
+    /// Sets the factor of a full block, for policies whose [factor](Victim::factor) is the
+    /// placement's. Other policies keep their own. It may be set any number of times, except where ages count from the last invalidation.
     pub fn set_factor(&mut self, block: BlockId, factor: f64) {
         let at = self.at(block);
         let BlockView { columns, index, .. } = &mut self.view;
         let Block { valid, slot, state, .. } = columns.blocks[at];
         let before = columns.costs.weight(at as u32, valid);
-        let Factor::Wear(wear) = &mut columns.costs.factor else { return };
+        let Factors::Wear(wear) = &mut columns.costs.factor else { return };
         if !self.takes_factor {
             return;
         }
@@ -312,7 +314,7 @@ impl BlockTable {
     /// Adds `by` to the number of hot pages of a block.
     pub fn warm(&mut self, block: BlockId, by: i32) {
         let at = self.at(block);
-        let Factor::HotPages(hot) = &mut self.view.columns.costs.factor else { return };
+        let Factors::HotPages(hot) = &mut self.view.columns.costs.factor else { return };
         debug_assert!(
             hot[at].checked_add_signed(by).is_some(),
             "{block:?} has {} hot pages",
@@ -400,7 +402,7 @@ impl BlockTable {
         }
         let BlockView { columns, index, .. } = &mut self.view;
         columns.blocks[at].valid = 0;
-        if let Factor::HotPages(hot) = &mut columns.costs.factor {
+        if let Factors::HotPages(hot) = &mut columns.costs.factor {
             hot[at] = 0;
         }
         if let Index::Tree(_) = index {

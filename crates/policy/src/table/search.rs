@@ -12,7 +12,7 @@ use super::{
 };
 use crate::age::Ages;
 
-/// Finds the candidate with the lowest `ratio · wear / age`, exactly and without a scan of all
+/// Finds the candidate with the lowest `ratio · factor / age`, exactly and without a scan of all
 /// blocks.
 ///
 /// A policy that searches owns one for each bank. The state left by one search speeds up the next
@@ -25,7 +25,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// The candidate with the lowest `ratio · wear / age(now − stamp)`, the lowest number among
+    /// The candidate with the lowest `ratio · factor / age(now − stamp)`, the lowest number among
     /// equals.
     pub fn cheapest(&mut self, blocks: &BlockView, now: u64, ages: &impl Ages) -> Option<BlockId> {
         let costs = Aged { columns: &blocks.columns, ages, now };

@@ -184,7 +184,7 @@ impl BlockView {
         matches!(b.state, State::Closed | State::Aside) && b.valid < self.pages()
     }
 
-    /// The cost of a candidate, `ratio · wear / age(now − stamp)`, as computed by
+    /// The cost of a candidate, `ratio · factor / age(now − stamp)`, as computed by
     /// [`Search`](crate::Search); `None` if the block is not a candidate.
     #[must_use]
     pub fn cost(&self, block: BlockId, now: u64, ages: &(impl Ages + ?Sized)) -> Option<f64> {

@@ -9,7 +9,7 @@ use alloc::{boxed::Box, format, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::{Cat, Victim, VictimEntry, monitor::Monitor};
+use super::{Cat, Factor, Victim, VictimEntry, monitor::Monitor};
 use crate::{
     BlockView, ParamError, PolicyInfo, Side, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
@@ -142,8 +142,8 @@ impl Victim for Adaptive {
         self.cat.ratio(valid, pages)
     }
 
-    fn wear(&self, erases: u32) -> Option<f64> {
-        self.cat.wear(erases)
+    fn factor(&self, erases: u32) -> Factor {
+        self.cat.factor(erases)
     }
 
     fn age_source(&self) -> Option<AgeSource> {

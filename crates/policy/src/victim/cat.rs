@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{
     BlockView, PolicyInfo, Search, Ticks,
     age::{AgeSource, Exponent, Shape, Transform},
@@ -80,8 +80,8 @@ impl Victim for Cat {
         (f64::from(valid), f64::from(pages - valid))
     }
 
-    fn wear(&self, erases: u32) -> Option<f64> {
-        Some(f64::from(erases) + f64::from(self.offset))
+    fn factor(&self, erases: u32) -> Factor {
+        Factor::Wear(f64::from(erases) + f64::from(self.offset))
     }
 
     fn age_source(&self) -> Option<AgeSource> {

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `choose` | the block to collect; `None` if no block has garbage |
 //! | `ratio` | numerator and denominator of the cost by valid pages |
-//! | `wear` | a factor by the block's erase count |
-//! | `weighs_hot` | hot pages of a block add to the numerator (`weight`) |
-//! | `takes_factor` | the placement sets the factor of wear (`cost-hotness`, `survival`) |
+//! | `factor` | what else the cost depends on: the erase count (`cat`), the placement (`cost-hotness`, `survival`), hot pages (`weight`) |
 //! | `takes_least_valid` | the policy takes the block with the fewest valid pages, so its copies are bounded by the mean (`greedy`) |
 //! | `age_source` | the event from which ages count; selects the index |
 //! | `side` | a second index, of the blocks with the fewest valid pages or erases (`adaptive`, `linux-ftl`) |
@@ -40,21 +38,10 @@ pub trait Victim: Send {
         }
     }
 
-    /// The factor of wear for a block's erase count, if the policy has one.
-    fn wear(&self, erases: u32) -> Option<f64> {
+    /// What else the cost of a block depends on. The kind is the same for any erase count.
+    fn factor(&self, erases: u32) -> Factor {
         let _ = erases;
-        None
-    }
-
-    /// Whether each hot page of a block adds 1 to the numerator. Replaces a factor of wear, and
-    /// only for policies without ages.
-    fn weighs_hot(&self) -> bool {
-        false
-    }
-
-    /// Whether the placement may set the factor of wear when a block closes.
-    fn takes_factor(&self) -> bool {
-        false
+        Factor::None
     }
 
     /// Whether the policy takes the block with the fewest valid pages, so that no victim exceeds
@@ -99,6 +86,19 @@ pub trait Victim: Send {
     fn choices(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
+}
+
+/// What the cost of a block depends on beside its valid pages and its age.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Factor {
+    /// Nothing.
+    None,
+    /// The ratio is multiplied by this, for a block with this erase count.
+    Wear(f64),
+    /// The ratio is multiplied by what the placement sets: 1 until it does.
+    Placement,
+    /// Each hot page of a block adds 1 to the numerator. Only for policies without ages.
+    HotPages,
 }
 
 /// A registered victim policy.

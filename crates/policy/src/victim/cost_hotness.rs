@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{BlockView, PolicyInfo, Search, age::AgeSource, choice, params};
 
 choice! {
@@ -76,12 +76,8 @@ impl Victim for CostHotness {
         (f64::from(valid), f64::from(pages - valid))
     }
 
-    fn wear(&self, _erases: u32) -> Option<f64> {
-        Some(1.0)
-    }
-
-    fn takes_factor(&self) -> bool {
-        true
+    fn factor(&self, _erases: u32) -> Factor {
+        Factor::Placement
     }
 
     fn age_source(&self) -> Option<AgeSource> {

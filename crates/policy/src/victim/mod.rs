@@ -1,6 +1,6 @@
 //! Victim policies: which erase block is cleaned next.
 //!
-//! Most policies minimise `ratio(valid pages) · wear(erases) / age`. They state the three factors,
+//! Most policies minimise `ratio(valid pages) · factor(erases) / age`. They state the three factors,
 //! and a [`Search`](crate::Search) finds the best block exactly, without a scan of all blocks. A
 //! policy that chooses otherwise implements [`Victim::choose`] itself.
 
@@ -25,7 +25,7 @@ mod windowed_greedy;
 
 pub use adaptive::{Adaptive, AdaptiveParams, Reset};
 pub use cat::{Cat, CatParams};
-pub use contract::{Build, Victim, VictimEntry};
+pub use contract::{Build, Factor, Victim, VictimEntry};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
 pub use cost_benefit_sqrt::CostBenefitSqrtParams;
 pub use cost_hotness::{CostHotness, CostHotnessParams, Since};

@@ -13,7 +13,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{
     BlockView, Context, ParamError, PolicyInfo, Search,
     age::AgeSource,
@@ -194,11 +194,12 @@ impl Victim for Score {
         ratios.get(valid as usize).copied().unwrap_or((1.0, 1.0))
     }
 
-    fn wear(&self, erases: u32) -> Option<f64> {
-        let wear = self.factors.as_ref()?.wear.as_ref()?;
+    fn factor(&self, erases: u32) -> Factor {
+        let wear = self.factors.as_ref().and_then(|factors| factors.wear.as_ref());
+        let Some(wear) = wear else { return Factor::None };
         let mut names = [0.0; NAMES.len()];
         names[ERASES] = f64::from(erases);
-        Some(match wear.terms(&names) {
+        Factor::Wear(match wear.terms(&names) {
             (above, 1.0) => above,
             (above, below) => above / below,
         })

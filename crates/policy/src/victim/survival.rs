@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{BlockView, PolicyInfo, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -37,11 +37,7 @@ impl Victim for Survival {
         (f64::from(valid), f64::from(pages - valid))
     }
 
-    fn wear(&self, _erases: u32) -> Option<f64> {
-        Some(1.0)
-    }
-
-    fn takes_factor(&self) -> bool {
-        true
+    fn factor(&self, _erases: u32) -> Factor {
+        Factor::Placement
     }
 }

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, sync::Arc, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::Victim;
+use super::{Factor, Victim};
 use crate::{BlockView, Side, age::AgeSource};
 
 /// Receives the choices of a victim policy. It has no effect on them, and costs nothing where it is
@@ -46,16 +46,8 @@ impl Victim for Told {
         self.victim.cost(blocks, block, now)
     }
 
-    fn wear(&self, erases: u32) -> Option<f64> {
-        self.victim.wear(erases)
-    }
-
-    fn weighs_hot(&self) -> bool {
-        self.victim.weighs_hot()
-    }
-
-    fn takes_factor(&self) -> bool {
-        self.victim.takes_factor()
+    fn factor(&self, erases: u32) -> Factor {
+        self.victim.factor(erases)
     }
 
     fn takes_least_valid(&self) -> bool {

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 
 use thermocline_flash::BlockId;
 
-use super::{Victim, VictimEntry};
+use super::{Factor, Victim, VictimEntry};
 use crate::{BlockView, PolicyInfo, params::NoParams};
 
 pub(super) const ENTRY: VictimEntry = VictimEntry {
@@ -36,7 +36,7 @@ impl Victim for Weight {
         (2.0 * f64::from(valid), 1.0)
     }
 
-    fn weighs_hot(&self) -> bool {
-        true
+    fn factor(&self, _erases: u32) -> Factor {
+        Factor::HotPages
     }
 }

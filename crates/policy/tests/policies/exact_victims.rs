@@ -10,8 +10,15 @@ use thermocline_policy::{
     age::AgeSource,
     params::NoParams,
     placement::Entry,
-    victim::{Victim, VictimEntry},
+    victim::{Factor, Victim, VictimEntry},
 };
+
+fn wear_of(victim: &dyn Victim, erases: u32) -> f64 {
+    match victim.factor(erases) {
+        Factor::Wear(factor) => factor,
+        _ => 1.0,
+    }
+}
 
 /// The test's own record of a block.
 #[derive(Clone, Copy)]
@@ -312,7 +319,7 @@ impl Life {
         for b in (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b)) {
             let s = &self.seen[b as usize];
             let (num, den) = self.victim.ratio(s.valid, self.pages);
-            let num = num * self.victim.wear(s.erases).unwrap_or(1.0);
+            let num = num * wear_of(&*self.victim, s.erases);
             let stamp = match self.victim.age_source() {
                 None => None,
                 Some(AgeSource::Created) => Some(s.opened),
@@ -337,7 +344,7 @@ impl Life {
         let weight = |b: u32| {
             let s = &self.seen[b as usize];
             let (num, den) = self.victim.ratio(s.valid, self.pages);
-            num * self.victim.wear(s.erases).unwrap_or(1.0) / den
+            num * wear_of(&*self.victim, s.erases) / den
         };
         let candidates = (0..self.seen.len() as u32).filter(|&b| self.is_candidate(b));
         candidates.min_by(|&a, &b| weight(a).total_cmp(&weight(b))).map(BlockId)

@@ -11,7 +11,7 @@ use thermocline_policy::{
         midas::model::{Hot, Lifetimes, Space, hot_cold, predict, search, waf},
         multi_log_gain,
     },
-    victim::{CostHotness, Greedy, Since, Survival, Victim},
+    victim::{CostHotness, Factor, Greedy, Since, Survival, Victim},
 };
 
 const PAGES: u32 = 4;
@@ -532,8 +532,8 @@ impl Victim for Worn {
     fn ratio(&self, valid: u32, _: u32) -> (f64, f64) {
         (f64::from(valid), 1.0)
     }
-    fn wear(&self, erases: u32) -> Option<f64> {
-        Some(f64::from(erases + 1))
+    fn factor(&self, erases: u32) -> Factor {
+        Factor::Wear(f64::from(erases + 1))
     }
 }
 
