@@ -78,11 +78,11 @@ python-docs: ## the documentation of the Python package, target/python-docs (aft
 pages: build ## every paper's page again, docs/papers (four minutes; THERMOCLINE_TRACES names folders of traces beside the corpus)
 	THERMOCLINE_TRACES="$${THERMOCLINE_TRACES:+$$THERMOCLINE_TRACES:}corpus" $(THERMOCLINE) reproduce all --report docs/papers
 
-site: ## the playground, the simulator in a browser, and the documentation: files for any web server, target/site (five minutes)
+site: ## the playground, the simulator in a browser, and the documentation: files for any web server, target/site (VERSION, latest)
 	crates/web/site.sh
 
-docs: ## only the documentation as a site, to be read without a server: target/site/docs/index.html
-	cargo run --quiet --locked --package thermocline-site -- $(TARGET)/site/docs
+docs: ## only the documentation as a site, to be read without a server: target/docs/index.html
+	cargo run --quiet --locked --package thermocline-site -- $(TARGET)/docs
 
 test: export THERMOCLINE_SKIPPED := $(SKIPPED)
 # Property tests draw the same cases each time. Another seed looks for others: PROPTEST_RNG_SEED=2 make test

@@ -11,6 +11,7 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,10 +45,10 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 class Served:
-    """The site on a port of its own."""
+    """A site on a port of its own."""
 
-    def __init__(self, port=0):
-        handler = functools.partial(Quiet, directory=SITE)
+    def __init__(self, folder=SITE, port=0):
+        handler = functools.partial(Quiet, directory=folder)
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -81,9 +82,17 @@ def digest(result):
     return hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
 
 
+def until(browser, script, what, seconds=60):
+    end = time.monotonic() + seconds
+    while not browser.evaluate(script):
+        check(time.monotonic() < end, f"{what}: not after {seconds} s")
+        time.sleep(0.05)
+
+
 class Page:
     def __init__(self, browser, port):
-        self.browser, self.address = browser, f"http://127.0.0.1:{port}/"
+        self.browser, self.origin = browser, f"http://127.0.0.1:{port}/"
+        self.address = self.origin + "latest/"
 
     def wait(self, script, what, seconds=120):
         end = time.monotonic() + seconds
@@ -116,7 +125,7 @@ class Page:
 
     def sound(self, what, axe):
         check(not self.browser.complaints, f"{what}: {self.browser.complaints[:3]}")
-        strange = [url for url in self.browser.requests if not url.startswith((self.address, "data:", "blob:", "about:"))]
+        strange = [url for url in self.browser.requests if not url.startswith((self.origin, "data:", "blob:", "about:"))]
         check(not strange, f"{what} asks for {strange}")
         wide = self.browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         check(wide <= 0, f"{what} is {wide} pixels too wide")
@@ -195,6 +204,50 @@ def watch(page, axe):
         command = command.replace("thermocline", f"'{THERMOCLINE}'", 1)
         made = subprocess.run(["bash", "-c", f"{command} --output {out}"], capture_output=True, text=True, check=False)
         check(made.returncode == 0 and os.path.getsize(out) > 10000, f"{command}: {made.stderr}")
+
+
+def watch_link(page):
+    """A link to what is watched: other policies and another excerpt than the page would choose."""
+    browser = page.browser
+    excerpt = {"watch": "nftl,sep-bit", "watch-from": "0.25", "watch-blocks": "100"}
+    settings = [*WORKLOAD, *excerpt.items()]
+    page.open(settings)
+    page.wait("document.getElementById('state').textContent === 'Recorded.'", "a link is followed")
+    inside = "document.getElementById('replay').contentDocument"
+    page.wait(f"{inside}?.body?.dataset.ready === 'yes'", "the recording of a link is shown")
+    shown = browser.evaluate(f"""[{inside}.title, {inside}.getElementById('command').textContent]""")
+    check(shown[0] == "nftl and sep-bit on hot-cold:90/10" and "--from 25% --blocks 100" in shown[1], f"a link shows {shown}")
+    said = dict(urllib.parse.parse_qsl(browser.evaluate("location.hash.slice(1)")))
+    check(said == dict(settings), f"the address of what is watched says {said}")
+
+
+def versions(browser):
+    """Two versions beside one another: a choice on each page, which stays on the page where the other version has it."""
+    with tempfile.TemporaryDirectory(prefix="thermocline-site.") as site:
+        for version in ("0.1.9", "0.10.0"):
+            shutil.copytree(os.path.join(SITE, "latest"), os.path.join(site, version))
+        os.remove(os.path.join(site, "0.1.9", "docs", "policies.html"))
+        subprocess.run(["crates/web/site.sh", "--list", site], check=True)
+        with open(os.path.join(site, "versions.json"), encoding="utf-8") as text:
+            check(json.load(text) == ["0.10.0", "0.1.9"], "another list of versions")
+        served = Served(site)
+        page = Page(browser, served.port)
+        browser.open(page.origin + "#" + urllib.parse.urlencode(SMALL))
+        until(browser, "document.getElementById('state')?.textContent.startsWith('Done')", "the newest version")
+        there = "[...(document.getElementById('versions')?.options ?? [])]"
+        until(browser, f"{there}.length === 3", "a choice of versions")
+        check(browser.evaluate("location.pathname") == "/latest/", "an address without a version leads elsewhere")
+        choose = "((to) => { const it = document.getElementById('versions'); it.value = to; it.dispatchEvent(new Event('change')); })"
+        browser.evaluate(f"{choose}('0.1.9')")
+        until(browser, "location.pathname === '/0.1.9/' && document.getElementById('state')?.textContent.startsWith('Done')", "an older version")
+        caches = browser.evaluate("navigator.serviceWorker.ready.then(() => caches.keys())")
+        check(sorted(it.split()[1] for it in caches) == ["/0.1.9/", "/latest/"], f"kept without a network: {caches}")
+        browser.open(page.origin + "0.10.0/docs/policies.html")
+        for to, path in (("latest", "/latest/docs/policies.html"), ("0.1.9", "/0.1.9/")):
+            until(browser, f"{there}.length === 3", "a choice of versions in the documentation")
+            browser.evaluate(f"{choose}('{to}')")
+            until(browser, f"location.pathname === '{path}' && document.readyState === 'complete'", f"{to} is at {path}")
+        served.end()
 
 
 def own(page, axe):
@@ -276,6 +329,24 @@ def file(page, work):
     page.equal(settings, "a file", cwd=work)
 
 
+def dropped(page, work):
+    """A CSV file dropped on the page."""
+    csv = os.path.join(work, "dropped.csv")
+    subprocess.run([THERMOCLINE, "trace", "convert", "--limit", "2000", "corpus/sqlite-ext4.tct", csv], check=True, capture_output=True)
+    with open(csv, encoding="utf-8") as rows:
+        text = rows.read()
+    page.open()
+    page.browser.evaluate(f"""(() => {{
+      const held = new DataTransfer();
+      held.items.add(new File([{json.dumps(text)}], "dropped.csv"));
+      document.body.dispatchEvent(new DragEvent("drop", {{ dataTransfer: held, bubbles: true, cancelable: true }}));
+      document.getElementById("run").click();
+    }})()""")
+    page.done("a dropped file")
+    policies = page.browser.evaluate("new URLSearchParams(location.hash.slice(1)).get('policies')")
+    page.equal([("trace", "dropped.csv"), ("ops", "-trim"), ("over-provisioning", "7%"), ("clock", "device"), ("policies", policies)], "a dropped file", cwd=work)
+
+
 def wrong(page):
     """What is wrong is said in words."""
     page.open()
@@ -336,16 +407,19 @@ def tests(of, axe):
         links(page, axe)
         recorded(page)
         watch(page, axe)
+        watch_link(page)
+        dropped(page, work)
         if of is not Chromium:
-            print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched")
+            print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched, a dropped file")
             return
         own(page, axe)
         docs(page, axe)
         file(page, work)
         page.sound("a file, in the dark", axe)
         wrong(page)
+        versions(browser)
         offline(page, served)
-    print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched, a score, a packed file, errors, no network")
+    print(f"ok      browser/playground.py in {of.name}: links, traces, workloads, two policies watched, a score, dropped and packed files, errors, versions, no network")
 
 
 main()

@@ -37,7 +37,7 @@ python3 "$here/reports.py"
 python3 "$here/live.py"
 site=${CARGO_TARGET_DIR:-target}/site
 # An older one may rightly say something else.
-if [[ -f $site/offline.js && -z $(find crates Cargo.lock -type f -newer "$site/offline.js" -print -quit) ]]; then
+if [[ -f $site/latest/offline.js && -z $(find crates Cargo.lock -type f -newer "$site/latest/offline.js" -print -quit) ]]; then
     python3 "$here/playground.py" "$site"
 else
     skip "the playground of these sources is not built; make browser builds and tests it"

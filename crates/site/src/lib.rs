@@ -18,6 +18,7 @@ use markdown::{Inside, Target, escaped, inside, plain};
 
 const STYLE: &str = include_str!("../assets/docs.css");
 const SCRIPT: &str = include_str!("../assets/docs.js");
+const VERSIONS: &str = include_str!("../assets/versions.js");
 const INDEX: &str = "search-index.js";
 
 /// Why there is no site.
@@ -106,6 +107,7 @@ pub fn build(repository: &Path, site: &Path) -> Result<usize, SiteError> {
     }
     write(&site.join("docs.css"), STYLE)?;
     write(&site.join("docs.js"), SCRIPT)?;
+    write(&site.join("versions.js"), VERSIONS)?;
     write(&site.join(INDEX), index(&pages))?;
     Ok(pages.len())
 }
@@ -199,7 +201,7 @@ fn whole(
 <body>
 <a class="skip" href="#text">To the text</a>
 <header>
-<p><a href="{root}index.html">Thermocline</a> <span>{version}</span> · <a href="{root}../index.html">Playground</a></p>
+<p><a href="{root}index.html">Thermocline</a> <span>{version}</span> <select id="versions" aria-label="Version of this site" hidden></select> · <a href="{root}../index.html">Playground</a></p>
 <search>
 <label for="search">Search</label>
 <input id="search" type="search" placeholder="Search (/)" autocomplete="off" spellcheck="false" aria-describedby="found-count">
@@ -207,6 +209,7 @@ fn whole(
 <ol id="found"></ol>
 </search>
 </header>
+<script src="{root}versions.js" data-root="{root}../"></script>
 <div class="columns">
 <nav aria-label="Contents"><details id="contents" open><summary>Contents</summary>
 {list}</details></nav>

@@ -51,12 +51,17 @@ impl Settings {
     }
 }
 
+/// Settings that may be given without their value: a value stands behind `=`.
+const ALSO_ALONE: [&str; 1] = ["settle"];
+
 /// A setting as people type it behind a command, with its value as a shell takes it.
 #[must_use]
 pub fn typed(option: &str, value: Option<&str>) -> String {
     let named = |value| Door::CommandLine.setting(option, value, "");
     match value {
-        Some(value) if value.starts_with('-') => format!("{}={value}", named(None)),
+        Some(value) if value.starts_with('-') || ALSO_ALONE.contains(&option) => {
+            format!("{}={value}", named(None))
+        }
         value => named(value),
     }
 }
@@ -82,8 +87,9 @@ mod tests {
             Setting::new("policy", "cat(tau=1h)"),
             Setting::new("ops", "-trim"),
             Setting::flag("absolute"),
+            Setting::new("settle", "5"),
         ]);
-        assert_eq!(settings.shown(), "--policy 'cat(tau=1h)' --ops=-trim --absolute");
+        assert_eq!(settings.shown(), "--policy 'cat(tau=1h)' --ops=-trim --absolute --settle=5");
         assert_eq!(settings.value("absolute").as_deref(), Some("true"));
     }
 }

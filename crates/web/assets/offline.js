@@ -1,7 +1,9 @@
 // @ts-check
-// The service worker: keeps the page, so that it works without a network. A new version has another name, and replaces all.
-const VERSION = "@VERSION@";
-const PAGE = ["./", "playground.css", "playground.js", "simulator.js", "worker.js", "watch.js", "own.js", "common.js", "charts.js", "fzstd.js", "thermocline.wasm.packed"];
+// The service worker: keeps the page, so that it works without a network. A page built anew has another name, and replaces all. Versions of the site
+// beside this one have workers and caches of their own.
+const OWN = `thermocline ${new URL("./", self.location.href).pathname} `;
+const VERSION = `${OWN}@VERSION@`;
+const PAGE = ["./", "playground.css", "playground.js", "simulator.js", "worker.js", "watch.js", "own.js", "common.js", "charts.js", "fzstd.js", "docs/versions.js", "thermocline.wasm.packed"];
 const worker = /** @type {any} */ (self);
 
 worker.addEventListener("install", (/** @type {any} */ event) => {
@@ -9,12 +11,12 @@ worker.addEventListener("install", (/** @type {any} */ event) => {
 });
 
 worker.addEventListener("activate", (/** @type {any} */ event) => {
-  const old = async () => Promise.all((await caches.keys()).filter((name) => name !== VERSION).map((name) => caches.delete(name)));
+  const old = async () => Promise.all((await caches.keys()).filter((name) => name.startsWith(OWN) && name !== VERSION).map((name) => caches.delete(name)));
   event.waitUntil(old().then(() => worker.clients.claim()));
 });
 
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
-  if (event.request.method !== "GET" || new URL(event.request.url).origin !== self.location.origin) return;
+  if (event.request.method !== "GET" || !event.request.url.startsWith(new URL("./", self.location.href).href)) return;
   event.respondWith(caches.open(VERSION).then(async (cache) => {
     const kept = await cache.match(event.request, { ignoreSearch: true });
     if (kept) return kept;

@@ -14,6 +14,8 @@ const USUAL = ["thermocline", "greedy", "cost-benefit", "cat", "dac", "sep-bit",
 const KNOW_THE_FUTURE = new Set(["fk", "oracle"]);
 const WORKLOAD = "workload";
 const FILE = "file";
+/** Names in the address of what is watched; the others are settings. */
+const WATCHED = ["watch", "watch-from", "watch-blocks"];
 /** A trace of a link that the reader has to choose. */
 let wanted = "";
 /** The traces at hand, by name. @type {Map<string, Blob>} */
@@ -25,6 +27,10 @@ let run = 0;
 const courses = new Courses(byId("course"));
 /** The settings of the comparison that is shown, without policies. @type {Setting[]} */
 let compared = [];
+/** Its policies. */
+let comparedPolicies = "";
+/** What a link shows beside the comparison: two policies, and the excerpt. @type {Map<string, string>} */
+let toWatch = new Map();
 
 /** @param {string} name @param {string} [text] */
 const made = (name, text = "") => {
@@ -122,7 +128,7 @@ const settings = () => {
 
 const wholly = () => /** @type {Setting[]} */ ([...settings(), ["policies", chosen().join(",")]]);
 
-const address = () => `#${new URLSearchParams(wholly().map(([name, value]) => [name, value ?? ""]))}`;
+const address = (/** @type {Setting[]} */ all) => `#${new URLSearchParams(all.map(([name, value]) => [name, value ?? ""]))}`;
 
 const shown = () => {
   const input = byId("input").value;
@@ -151,7 +157,9 @@ const applied = () => {
   const more = [];
   for (const id of ["ignore-trim", "settle", "no-wait"]) byId(id).checked = false;
   byId("device").value = "";
+  toWatch = new Map(given.filter(([name]) => WATCHED.includes(name)));
   for (const [name, value] of given) {
+    if (toWatch.has(name)) continue;
     if (name === "trace") {
       const known = [...byId("input").options].some((option) => option.value === value);
       byId("input").value = known ? value : FILE;
@@ -285,7 +293,7 @@ const compare = async () => {
   byId("run").disabled = true;
   byId("stop").hidden = false;
   byId("state").textContent = "Running …";
-  history.replaceState(null, "", address());
+  history.replaceState(null, "", address(wholly()));
   try {
     const [given, policies] = [settings(), chosen()];
     if (policies.length === 0) throw new Error("no policy is chosen; tick one or two");
@@ -325,7 +333,7 @@ const compare = async () => {
     // The report has their figures and courses.
     byId("progress").hidden = true;
     byId("course").hidden = true;
-    compared = given;
+    [compared, comparedPolicies] = [given, policies.join(",")];
     offerToWatch(parts.filter(({ error }) => !error).map(({ policy }) => policy), value.best);
     byId("state").textContent = `Done in ${((performance.now() - begun) / 1000).toFixed(1)} s.`;
   } catch (error) {
@@ -336,15 +344,26 @@ const compare = async () => {
     failed(/** @type {Error} */ (error).message);
   }
   stopped();
+  // A link is followed once.
+  const isLinked = toWatch.has("watch") && !byId("watching").hidden;
+  if (isLinked) {
+    toWatch = new Map();
+    await watched();
+  }
 };
 
-/** Offers what was compared: the best, and beside it greedy or another. @param {string[]} policies @param {string | null} best */
+/** Offers what was compared: what a link says, otherwise the best, and beside it greedy or another. @param {string[]} policies @param {string | null} best */
 const offerToWatch = (policies, best) => {
-  const one = best ?? policies[0];
-  const other = policies.find((it) => it === "greedy" && it !== one) ?? policies.find((it) => it !== one) ?? one;
+  const linked = split(toWatch.get("watch") ?? "").filter((it) => policies.includes(it));
+  const one = linked[0] ?? best ?? policies[0];
+  const other = linked[linked.length - 1] ?? policies.find((it) => it === "greedy" && it !== one) ?? policies.find((it) => it !== one) ?? one;
   for (const [id, chosenOne] of [["watch-one", one], ["watch-other", other]]) {
     byId(id).replaceChildren(...policies.map((it) => made("option", it)));
     byId(id).value = chosenOne;
+  }
+  for (const id of ["watch-from", "watch-blocks"]) {
+    const value = toWatch.get(id);
+    if ([...byId(id).options].some((option) => option.value === value)) byId(id).value = value;
   }
   byId("replay").hidden = true;
   byId("replay").srcdoc = "";
@@ -363,6 +382,8 @@ const watched = async () => {
   try {
     const policies = [...new Set([byId("watch-one").value, byId("watch-other").value])];
     const excerpt = { from: Number(byId("watch-from").value), blocks: Number(byId("watch-blocks").value) };
+    const shows = [policies.join(","), byId("watch-from").value, byId("watch-blocks").value];
+    history.replaceState(null, "", address([...compared, ["policies", comparedPolicies], ...WATCHED.map((name, i) => /** @type {Setting} */ ([name, shows[i]]))]));
     const html = await replayed(asked, compared, policies, excerpt, say);
     if (mine !== run) return;
     byId("replay").srcdoc = html;

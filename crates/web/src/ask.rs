@@ -30,6 +30,21 @@ enum Question {
     Replay { settings: Vec<Setting>, excerpt: watched::Part, parts: Vec<watched::Recorded> },
 }
 
+impl Question {
+    /// With settings as a command line has them.
+    fn plain(mut self) -> Self {
+        use Question::{Catalogue, Check, Compare, Replay, Report, Run, Watch};
+        match &mut self {
+            Compare { settings }
+            | Report { settings, .. }
+            | Watch { settings, .. }
+            | Replay { settings, .. } => *settings = repeat::plain(std::mem::take(settings)),
+            Catalogue | Check { .. } | Run { .. } => {}
+        }
+        self
+    }
+}
+
 /// What a worker or a page gets.
 #[derive(Serialize)]
 struct Answer<T> {
@@ -91,10 +106,10 @@ pub fn answer(question: &str, page: Page) -> String {
 }
 
 fn answered(question: &str, page: Page) -> Result<String, SimError> {
-    let question = serde_json::from_str(question)
+    let question: Question = serde_json::from_str(question)
         .map_err(|e| SimError::Usage(format!("the question: {e}")))?;
     let work = Work::new(page);
-    match question {
+    match question.plain() {
         Question::Catalogue => {
             let value = Catalogue {
                 version: env!("CARGO_PKG_VERSION"),
@@ -118,7 +133,7 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
             written(&Answer { value, notes: work.notes(ran.notes) })
         }
         Question::Compare { settings } => {
-            let settings = CompareSettings::of(pairs(&settings)).map_err(usage)?;
+            let settings = of_page(&settings)?;
             let comparison = Comparison::of(&settings, work.context())?;
             let extras = work.extras(Extras { history: true, ..Extras::default() });
             let mut done = comparison.run(extras, work.context())?;
@@ -128,7 +143,7 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
             written(&Answer { value: done.inputs, notes: work.notes(done.notes) })
         }
         Question::Report { settings, parts } => {
-            let understood = CompareSettings::of(pairs(&settings)).map_err(usage)?;
+            let understood = of_page(&settings)?;
             let wish = understood.many.wish();
             let inputs = [merged(parts)?];
             let version = format!("thermocline {}", env!("CARGO_PKG_VERSION"));
@@ -157,6 +172,18 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
             let value = watched::page(&settings, excerpt, parts)?;
             written(&Answer { value, notes: Vec::new() })
         }
+    }
+}
+
+/// The settings of a comparison of which each policy runs in a worker of its own.
+fn of_page(settings: &[Setting]) -> Result<CompareSettings, SimError> {
+    let settings = CompareSettings::of(pairs(settings)).map_err(usage)?;
+    let whole = [("per-volume", settings.many.per_volume), ("fdp", settings.many.fdp.is_some())];
+    match whole.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(settings),
+        Some((name, _)) => Err(SimError::Usage(format!(
+            "‹{name}› is no setting of the playground, which runs each policy apart; leave it out, or use the command line"
+        ))),
     }
 }
 

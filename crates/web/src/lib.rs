@@ -18,7 +18,7 @@
 mod ask;
 #[cfg(target_family = "wasm")]
 pub mod door;
-mod repeat;
+pub mod repeat;
 mod watched;
 mod work;
 

@@ -55,11 +55,22 @@ pub fn run(settings: &[Setting], part: Part, work: &Work) -> Result<Value, SimEr
             "an excerpt begins at a share from 0 to 1, and has blocks".into(),
         ));
     }
-    let settings = CompareSettings::of(pairs(settings)).map_err(usage)?;
-    if !settings.many.victim.is_empty() || !settings.many.placement.is_empty() {
+    let is_apart = |Setting(name, _): &Setting| name == "victim" || name == "placement";
+    if settings.iter().any(is_apart) {
         return Err(SimError::Usage(
             "‹victim› and ‹placement› are named with the policy where runs are watched, as cat(victim=greedy)".into(),
         ));
+    }
+    let known = pairs(settings).filter(|(name, _)| is_known(name));
+    let settings = CompareSettings::of(known.chain([("no-oracle", None)])).map_err(usage)?;
+    let cleaning = &settings.simulation.cleaning;
+    let several = |texts: &[String]| texts.iter().flat_map(|text| split_list(text)).count() > 1;
+    for (name, texts) in [("idle", &cleaning.idle), ("dead-data", &cleaning.dead_data)] {
+        if several(texts) {
+            let why =
+                format!("‹{name}› has one value where runs are watched; leave out the others");
+            return Err(SimError::Usage(why));
+        }
     }
     let comparison = Comparison::of(&settings, work.context())?;
     let watchers = Watched { work, part, recorder: OnceLock::new() };
@@ -112,7 +123,7 @@ fn is_known(name: &str) -> bool {
     name == "policies" || inputs.chain(of_runs).any(|known| known == name)
 }
 
-/// Records the first run; there is one, unless the settings ask for several seeds.
+/// Records the run; there is one.
 struct Watched<'a> {
     work: &'a Work,
     part: Part,

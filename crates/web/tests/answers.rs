@@ -54,7 +54,7 @@ fn parts_of_workers_make_the_report_of_one_comparison() {
     let command = "thermocline compare --workload hot-cold:90/10 --capacity 16MiB --bytes 48MiB --policies greedy,dac --no-oracle";
     assert_eq!(value["command"], command);
     assert!(value["grid"].as_str().is_some_and(|grid| grid.ends_with(
-        "workload = [\"hot-cold:90/10\"]\ncapacity = \"16MiB\"\nbytes = \"48MiB\"\npolicy = [\"greedy\", \"dac\"]\n"
+        "workload = [\"hot-cold:90/10\"]\ncapacity = [\"16MiB\"]\nbytes = [\"48MiB\"]\npolicy = [\"greedy\", \"dac\"]\n"
     )));
     assert_eq!(value["best"], "dac");
 
@@ -160,6 +160,9 @@ fn two_runs_are_watched_side_by_side_and_looking_on_changes_nothing() {
     let apart = [with("dac"), vec![("victim", Some("greedy"))]].concat();
     let wrong = ask(&json!({ "ask": "watch", "settings": apart, "excerpt": excerpt }));
     assert!(wrong["error"].as_str().is_some_and(|error| error.contains("cat(victim=greedy)")));
+    let several = [with("dac"), vec![("idle", Some("none,timer"))]].concat();
+    let wrong = ask(&json!({ "ask": "watch", "settings": several, "excerpt": excerpt }));
+    assert!(wrong["error"].as_str().is_some_and(|error| error.contains("--idle has one value")));
 }
 
 #[test]

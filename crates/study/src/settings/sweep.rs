@@ -13,7 +13,7 @@ pub const NOT_SWEPT: &str = "threads";
 /// Settings whose values have commas: each time one is given is a value.
 const REPEATED: [&str; 5] = ["trace", "workload", "columns", "trace-format", "ops"];
 /// Settings that together are one value.
-const TOGETHER: [&str; 1] = ["volume"];
+const TOGETHER: [&str; 2] = ["volume", "hint"];
 
 /// The settings of a sweep.
 #[derive(Debug)]
@@ -77,12 +77,15 @@ impl Given {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn of(option: &str, texts: Vec<String>, listed: bool) -> Result<Self, String> {
+    pub fn of(option: &str, mut texts: Vec<String>, listed: bool) -> Result<Self, String> {
         let field = RunSpec::field(option).map_err(|error| error.why())?;
         if option == NOT_SWEPT {
             return Err("cannot be varied; leave it out".into());
         }
         let kind = Kind::of(&field.info);
+        if kind != Kind::Flag && texts.is_empty() {
+            texts.extend(field.info.alone.map(str::to_owned));
+        }
         if (kind == Kind::Flag) != texts.is_empty() {
             return Err(match kind {
                 Kind::Flag => "is a flag: write true, or leave it out".into(),
