@@ -425,7 +425,15 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<(), Error> {
         let page = after % WITH_TRIMS;
         let Some(&at) = self.directory.get(page as usize) else { return Ok(()) };
-        if page >= self.logical_pages.div_ceil(self.entries()) || at == LOST {
+        if page >= self.logical_pages.div_ceil(self.entries()) {
+            return Ok(());
+        }
+        if at == LOST {
+            // Of all copies that are lost the newest counts.
+            let mut maps = scan.lost_maps.iter_mut();
+            if let Some((_, known)) = maps.find(|(lost, known)| *lost == page && *known > 0) {
+                *known = until.max(*known);
+            }
             return Ok(());
         }
         if newer <= scan.floor || at != NONE && self.sequence_of_known(at, scan).await? >= newer {

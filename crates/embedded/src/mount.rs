@@ -22,7 +22,7 @@ use super::{
     log::{EARLY, LANES, LEFT_OUT, NOWHERE, Open},
     policy::{Placement, Victim},
     snapshot::Snapshots,
-    survey::{Never, Scan},
+    survey::Scan,
 };
 
 /// Looks at the chip at most: after each something is known that never counts.
@@ -91,13 +91,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
 
     /// Finds all on the whole chip; or takes the snapshots, and finds what was programmed since: false if that cannot be told.
     async fn find(&mut self, is_tail: bool) -> Result<bool, Error> {
-        let mut never = Never::default();
         let mut may_be_cut = true;
         let mut is_found = false;
         let mut scan = Scan::default();
         for _ in 0..MOST_SCANS {
             self.forget();
-            scan = Scan::beside(never, is_tail);
+            scan.restart(is_tail);
             if is_tail && !self.take_snapshots().await? {
                 return Ok(false);
             }
@@ -117,12 +116,12 @@ impl<'a, N: Nand, V: Victim, P: Placement> Ftl<'a, N, V, P> {
             let is_whole = is_empty || !scan.is_mark && self.is_whole(self.newest).await?;
             // A mark is written again, should the one that is there be another time than now.
             if scan.is_mark || !is_whole && may_be_cut && !self.nand.lasts(scan.newest) {
-                never.from = scan.newest;
+                scan.never.from = scan.newest;
                 // Another program began when the one before it was done.
                 may_be_cut = matches!(scan.before, None | Some(Before::First(_)));
                 continue;
             }
-            if scan.learn(&mut never) {
+            if scan.learn() {
                 continue;
             }
             if !self.nand.is_cached() {

@@ -97,12 +97,15 @@ fn keep(greatest: &mut [u64], one: u64) {
 }
 
 impl Scan {
-    pub(crate) fn beside(never: Never, is_tail: bool) -> Self {
-        Self { never, is_tail, ..Self::default() }
+    /// Another look, which knows what never counts.
+    #[inline(never)]
+    pub(crate) fn restart(&mut self, is_tail: bool) {
+        let never = Never { until: 0, ..self.never };
+        *self = Self { never, is_tail, ..Self::default() };
     }
 
     /// What never counts is known better than before this look.
-    pub(crate) fn learn(&mut self, never: &mut Never) -> bool {
+    pub(crate) fn learn(&mut self) -> bool {
         // One that another one leaves out says nothing: it took the place of what counts.
         let mut below = u64::MAX;
         while let Some(&first) = self.firsts.iter().filter(|&&first| first < below).max() {
@@ -110,10 +113,10 @@ impl Scan {
             let left_out = self.firsts.iter_mut().filter(|other| leaves_out(first, **other >> 12));
             left_out.for_each(|other| *other = 0);
         }
-        let is_new = never.firsts != self.firsts
+        let is_new = self.never.firsts != self.firsts
             && self.lasts.iter().any(|&last| is_left_out(&self.firsts, last));
         if is_new {
-            never.firsts = self.firsts;
+            self.never.firsts = self.firsts;
         }
         is_new
     }
