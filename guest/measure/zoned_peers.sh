@@ -2,7 +2,8 @@
 # device was written, and how fast. dm-zoned and f2fs get a disk without zones beside it, which they need: what they write
 # there counts too. dm-zoned is left out where this machine has no dmzadm (of dm-zoned-tools).
 #
-# Each row: who; MiB that the load wrote; MiB that the devices were written; the second over the first; writes a second.
+# Each row: who; MiB that the load wrote; MiB that the devices were written; the second over the first; writes a second;
+# resets of zones, of those that the kernel told the device.
 # modules: nvme null_blk nbd dm_zoned ext4 f2fs btrfs crc32c_generic crc32_generic xxhash_generic sha256_generic blake2b_generic
 # programs: nbd-client(nbd-client) mkfs.ext4(e2fsprogs) mkfs.f2fs(f2fs-tools) mkfs.btrfs(btrfs-progs) blkzone(util-linux) fio(fio) dmsetup(dmsetup)
 # if there: dmzadm
@@ -26,11 +27,18 @@ echo "$(cat "/sys/block/${zones#/dev/}/queue/nr_zones") zones of $(($(cat "/sys/
 
 # written: KiB that were written to the devices.
 written() { cat "/sys/block/${zones#/dev/}/stat" /sys/block/nullb0/stat | awk '{kib += $7 / 2} END {printf "%d", kib}'; }
+# The kernel's trace of what it tells the device of zones; 4 is a reset.
+mount -t tracefs tracefs /sys/kernel/tracing
+trace=/sys/kernel/tracing
+echo 16384 > $trace/buffer_size_kb
+echo 'opcode == 0x79' > $trace/events/nvme/nvme_setup_cmd/filter
+echo 1 > $trace/events/nvme/nvme_setup_cmd/enable
+resets() { grep -c 'zsa=4,' $trace/trace || true; }
 # row NAME: what fio, whose answer is in /tmp/fio, wrote since the devices had been written $before.
 row() {
     sync
-    awk -F';' -v name="$1" -v kib=$(($(written) - before)) '
-        /^3;/ {printf "%-34s %7.1f %8.1f %7.2f %8d\n", name, $47 / 1024, kib / 1024, kib / $47, $49}' /tmp/fio
+    awk -F';' -v name="$1" -v kib=$(($(written) - before)) -v resets=$(resets) '
+        /^3;/ {printf "%-34s %7.1f %8.1f %7.2f %8d %7d\n", name, $47 / 1024, kib / 1024, kib / $47, $49, resets}' /tmp/fio
 }
 # measure NAME FIO-OPTIONS…
 measure() {
@@ -38,6 +46,7 @@ measure() {
     shift
     sync
     before=$(written)
+    echo > $trace/trace
     fio --name=load --output-format=terse --terse-version=3 "$@" > /tmp/fio 2> /tmp/fio.err || { cat /tmp/fio.err; echo "$name: fio failed"; dmesg | tail -5; return 0; }
     row "$name"
 }
