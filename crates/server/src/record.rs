@@ -2,7 +2,7 @@
 //!
 //! A connection appends to the device's rows in memory, under the device's lock, so that the rows have
 //! the order of service. A long request is served in pieces, and its row grows with each, unless another
-//! request came in between. A separate thread writes the rows to the file. If it cannot (the disk is
+//! request came in between. Where several exports are recorded, a write's placement hint is its export. A separate thread writes the rows to the file. If it cannot (the disk is
 //! full, or too slow for the host), recording ends with a line in the log, and serving continues: a
 //! recording with a gap would be wrong.
 
@@ -176,6 +176,11 @@ impl Recorder {
             if overrun {
                 return Err(format!("more than {MOST} requests waited for the file"));
             }
+            if self.taps.len() > 1 {
+                // Of one export it would say nothing.
+                let writes = batch.iter_mut().filter(|request| request.op == Op::Write);
+                writes.for_each(|request| request.hint = hint_of(tap.volume));
+            }
             self.out.0.write_batch(batch, &self.names).map_err(|e| e.to_string())?;
         }
         Ok(())
@@ -260,6 +265,11 @@ impl Rows {
             writer.unpark();
         }
     }
+}
+
+/// The placement hint of writes to an export: its number, counted from 1. Those beyond the largest hint have none.
+fn hint_of(volume: u32) -> u16 {
+    u16::try_from(volume + 1).unwrap_or(0)
 }
 
 fn failed(path: &Path, reason: &dyn std::fmt::Display) -> ServerError {

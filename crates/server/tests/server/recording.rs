@@ -76,6 +76,42 @@ fn a_recording_holds_what_was_asked_in_the_order_in_which_it_was_done() {
 }
 
 #[test]
+fn the_hint_of_a_write_is_its_export_where_there_are_several() {
+    let folder = tempfile::TempDir::new().expect("there is room for a folder");
+    let path = folder.path().join("trace");
+    let opening = |name: &str| Opening {
+        name: name.into(),
+        ..Opening::new(page_mapped(ram(BLOCKS), "greedy", PAGES, 0))
+    };
+    let options = Options { record: Some(path.clone()), ..with_metrics() };
+    let mut running = Running::start(vec![opening("mail"), opening("web")], options);
+    for (name, offset) in [("mail", 0), ("web", 4096), ("mail", 8192)] {
+        let mut client = running.connect_to(name);
+        client.write(offset, &[1; 4096]).expect("an answer");
+        client.read(offset, &mut [0; 512]).expect("an answer");
+    }
+    running.stop().expect("it ends in good order");
+    let mut found: Vec<_> =
+        requests(&path).iter().map(|r| (r.volume, r.offset, r.op, r.hint)).collect();
+    found.sort_unstable_by_key(|(_, offset, op, _)| (*offset, *op == Op::Read));
+    assert_eq!(
+        found,
+        [
+            (0, 0, Op::Write, 1),
+            (0, 0, Op::Read, 0),
+            (1, 4096, Op::Write, 2),
+            (1, 4096, Op::Read, 0),
+            (0, 8192, Op::Write, 1),
+            (0, 8192, Op::Read, 0),
+        ]
+    );
+    let alone = recording_of(|running| {
+        running.connect().write(0, &[1; 4096]).expect("an answer");
+    });
+    assert_eq!(alone[0].hint, 0, "one export says nothing");
+}
+
+#[test]
 fn a_write_of_many_pages_gives_way_to_readers_and_a_recording_has_both_in_order() {
     const WRITTEN: u64 = 48;
     let folder = tempfile::TempDir::new().expect("there is room for a folder");
