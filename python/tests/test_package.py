@@ -181,7 +181,7 @@ def test_a_table_in_memory_is_read_by_the_rules_of_files(frame):
     assert tc.run(frame(typed), "greedy", progress=False)["trace.arrivals_us"] == expected["trace.arrivals_us"]
     with pytest.warns(tc.ThermoclineWarning, match="passed over: colour"):
         assert tc.run(frame({**ours, "colour": sectors}), "greedy", progress=False) == expected
-    with pytest.raises(tc.InputError, match="do not tell a trace"):
+    with pytest.raises(tc.InputError, match="do not describe a trace"):
         tc.run(frame({"offset": ours["offset"], "colour": sectors}), "greedy", progress=False)
 
 

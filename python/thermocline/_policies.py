@@ -351,7 +351,7 @@ class Placements:
         _name = "sep-gc"
 
     class SepBit(Spec):
-        """Pages by when they will probably be overwritten, told from when they were last. Source: Wang, Li, Lee,
+        """Pages by when they will probably be overwritten, estimated from when they were last. Source: Wang, Li, Lee,
         Ouyang, Shi, Huang, FAST 2022, Algorithm 1.
 
         ``classes``: Number of classes, a stream each, 4 to 32; the paper has 6 (a whole number) [default: 6].

@@ -176,7 +176,7 @@ def open(
     a clock a second. Its requests must have operations, which those of most cache traces do not.
 
     Raises :class:`~thermocline.UsageError` where arrays do not fit together, and :class:`~thermocline.InputError`
-    where a value is none that a trace has; a run raises it where the columns do not tell a trace.
+    where a value is none that a trace has; a run raises it where the columns do not describe a trace.
     """
     if isinstance(source, Trace):
         return source

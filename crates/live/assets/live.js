@@ -258,7 +258,7 @@
     place.hidden = pages.length === 0;
     place.replaceChildren(...pages.map(([state, owner], i) => make("i", { class: names[state], title: `page ${i}: ${names[state]}${owner == null ? "" : `, logical page ${grouped(owner)}`}` })));
     const count = (/** @type {number} */ state) => pages.filter(([one]) => one === state).length;
-    const text = pages.length ? `${count(2)} valid (blue), ${count(1)} garbage (striped), ${count(0)} free pages, when it was chosen.` : "This layer does not tell pages apart.";
+    const text = pages.length ? `${count(2)} valid (blue), ${count(1)} garbage (striped), ${count(0)} free pages, when it was chosen.` : "This layer does not distinguish pages.";
     place.setAttribute("aria-label", text);
     byId("pagenote").textContent = text;
   }

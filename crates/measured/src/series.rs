@@ -75,7 +75,7 @@ fn timed(mut readings: Vec<Reading>, options: &Options) -> Result<Vec<Reading>, 
             let place = unknown.unwrap_or(&readings[0]).place.clone();
             return Err(MeasuredError::input(
                 &place,
-                "nothing tells when this was read",
+                "the time of this reading is unknown",
                 "give the time between two readings by ‹every›, or put the time into the name of each file",
             ));
         };

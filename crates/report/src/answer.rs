@@ -16,7 +16,7 @@ use crate::{
 pub fn sentence(answer: &Answer) -> String {
     let aim = answer.aim;
     let Some(best) = &answer.best else {
-        let why = answer.undecided.unwrap_or("nothing tells the policies apart");
+        let why = answer.undecided.unwrap_or("the policies cannot be distinguished");
         return format!("No answer (aim {aim}): {why}.");
     };
     let mut text = format!("Answer (aim {aim}): {best}.");
@@ -93,7 +93,7 @@ pub fn settling(run: &RunResult) -> String {
 /// A short form.
 pub fn brief(answer: &Answer) -> String {
     let Some(best) = &answer.best else {
-        return answer.undecided.unwrap_or("nothing tells the policies apart").to_owned();
+        return answer.undecided.unwrap_or("the policies cannot be distinguished").to_owned();
     };
     let margin = match (&answer.next, answer.margin) {
         (Some(next), Some(margin)) => format!(", {} ahead of {next}", share(margin)),

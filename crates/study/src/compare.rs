@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
             && matches!(aim, Aim::Latency | Aim::Balanced)
         {
             return Err(SimError::Usage(format!(
-                "‹aim {}› needs response times, which a ‹sample› does not tell; leave one of them out",
+                "‹aim {}› needs response times, which a ‹sample› does not give; leave one of them out",
                 aim.name()
             )));
         }

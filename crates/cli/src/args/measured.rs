@@ -25,7 +25,7 @@ pub struct ImportArgs {
     /// Printouts of one drive: files, or a folder of files; several printouts in a file follow one another.
     #[arg(value_name = "FILE|FOLDER", required = true, value_hint = ValueHint::AnyPath)]
     pub files: Vec<PathBuf>,
-    /// Time between two printouts, where neither they nor their files' names tell when they were made: 10s.
+    /// Time between two printouts, where neither they nor their files' names say when they were made: 10s.
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub every: Option<u64>,
     #[command(flatten)]

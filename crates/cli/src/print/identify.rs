@@ -29,7 +29,7 @@ pub fn show(found: &Identified, runs: &[MeasuredRun], width: usize) -> String {
         let end = run.curve.last_quarter();
         let tells = match found.tells[at] {
             _ if found.ranking.len() < 2 => "one family was tried".into(),
-            apart if apart < TELLS => "tells no families apart".into(),
+            apart if apart < TELLS => "distinguishes no families".into(),
             apart => format!("moves families by {:.0} %", apart * 100.0),
         };
         text += &format!(
@@ -85,7 +85,7 @@ pub fn answer(found: &Identified, runs: &[MeasuredRun]) -> Vec<String> {
     }
     let overhead = match fit.overhead {
         Some(share) => format!("{:.1} % programmed beside the pages", share * 100.0),
-        None => "nothing told what it programs beside the pages: 0 assumed; write in sequence to measure it".into(),
+        None => "what it programs beside the pages is unknown: 0 assumed; write in sequence to measure it".into(),
     };
     let range = best.over_provisioning.map_or(String::new(), |(low, high)| {
         format!(" ({:.1} to {:.1} % fit as well)", low * 100.0, high * 100.0)
@@ -111,7 +111,7 @@ pub fn answer(found: &Identified, runs: &[MeasuredRun]) -> Vec<String> {
     let others: Vec<_> = found.ranking.iter().skip(1).filter(|one| one.as_good).collect();
     if !others.is_empty() {
         let names: Vec<_> = others.iter().map(|one| one.fit.model.family.name.as_str()).collect();
-        lines.push(format!("Not told apart from it: {}.", names.join("; ")));
+        lines.push(format!("Not distinguished from it: {}.", names.join("; ")));
     }
     for next in found.next.iter().take(PROPOSED) {
         let request = next

@@ -157,7 +157,7 @@ fn page_counts(
         note(
             notes,
             format!(
-                "{}: attribute 247 counts pages of a size that 246 does not tell; 16 KiB assumed",
+                "{}: attribute 247 counts pages of a size that 246 does not give; 16 KiB assumed",
                 reading.place.file
             ),
         );

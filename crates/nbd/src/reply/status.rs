@@ -168,7 +168,7 @@ fn put(headers: Headers, (length, status): (u64, u32), output: &mut Output) {
 impl Drop for StatusReply<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            self.answer(Errno::Io, &"the server could not tell the status of it");
+            self.answer(Errno::Io, &"the server could not find out its status");
         }
     }
 }

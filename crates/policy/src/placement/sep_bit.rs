@@ -195,7 +195,7 @@ impl Registered for SepBit {
         name: "sep-bit",
         aliases: &["sepbit"],
         source: "Wang, Li, Lee, Ouyang, Shi, Huang, FAST 2022, Algorithm 1",
-        summary: "pages by when they will probably be overwritten, told from when they were last",
+        summary: "pages by when they will probably be overwritten, estimated from when they were last",
         params: SepBitParams::info,
     };
 

@@ -32,7 +32,7 @@ pub const fn patterns() -> &'static [WorkloadInfo] {
         WorkloadInfo {
             syntax: "shuffled",
             summary: "every page once, in an order drawn anew for each pass",
-            when: "beside fio's randwrite, which keeps a map of what it has written unless it is told norandommap",
+            when: "beside fio's randwrite, which keeps a map of what it has written unless it has norandommap",
             source: "fio 3.33",
         },
         WorkloadInfo {

@@ -758,7 +758,10 @@ fn guesses_that_the_rows_speak_against_are_refused_with_the_line_to_type() {
             "the times in column \"time\" are neither numbers nor dates such as 2026-03-01T12:30:05.25 \
              (3/1/2026 12:30:05 PM); write them so, or as numbers",
         ),
-        ("{\"ts\":100,\"op\":\"W\",\"offset\":4096}\n", "this is JSON, whose keys no format tells"),
+        (
+            "{\"ts\":100,\"op\":\"W\",\"offset\":4096}\n",
+            "this is JSON with the keys of no known format",
+        ),
         (
             "# tracer: nop\n kworker/8:0H-80 [008] ..... 89.106063: ufshcd_command: send_req: 0:0:0:4: tag: 10, \
              size: 524288, IS: 0, LBA: 1085538, opcode: 0x8a (WRITE_16)\n",

@@ -366,7 +366,8 @@ impl Streams for Survival {
             Ok(duel) => duel.report(),
             Err(why) => format!("off: {why}"),
         };
-        let gate = if self.is_one { "closed: nothing tells when pages die" } else { "open" };
+        let gate =
+            if self.is_one { "closed: lifetimes of pages cannot be predicted" } else { "open" };
         let streams = self.hosts.len() + self.survivors.len();
         vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))]
     }

@@ -210,7 +210,7 @@ impl Table {
                     remarks.push(format!("its columns were taken for ‹columns '{description}'›"));
                 }
                 if known.in_memory && description.contains("all=write") {
-                    remarks.push("no column tells operations: all are taken for writes".to_owned());
+                    remarks.push("no column has operations: all are taken for writes".to_owned());
                 }
                 spec
             }
@@ -356,7 +356,7 @@ fn description(
     match sniff::table(names, rows, units, known) {
         Ok(Some(told)) => Ok(told.text),
         Ok(None) => failed(
-            format!("its columns {} do not tell a trace", names.join(", ")),
+            format!("its columns {} do not describe a trace", names.join(", ")),
             "say by ‹columns› which is what, such as \
              'time=timestamp:us,op=type:W/R,offset=lba:sectors,size=bytes'"
                 .into(),
