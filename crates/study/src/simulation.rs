@@ -41,7 +41,7 @@ pub struct Executed {
     pub result: StoredResult,
     /// Remarks, one line each.
     pub notes: Vec<String>,
-    /// Its course, if [it was asked for](Simulation::with_history).
+    /// Its course, if it was asked for.
     pub history: Option<History>,
 }
 
