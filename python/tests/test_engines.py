@@ -15,6 +15,7 @@ import pytest
 import submitit
 
 import thermocline as tc
+from thermocline._places import alone
 
 GRID = {"workload": "uniform", "policy": ["greedy", "fifo", "greddy"], "capacity": "16MiB", "bytes": "4MiB"}
 
@@ -50,6 +51,21 @@ def test_submitit(tmp_path, expected):
     executor = submitit.LocalExecutor(tmp_path / "jobs")
     executor.update_parameters(timeout_min=5)
     assert swept(tmp_path / "store", executor) == without_perf(expected)
+
+
+def take(folder):
+    with alone(folder, "a"):
+        pass
+
+
+def test_a_process_forked_beside_a_lock_does_not_hold_it(tmp_path):
+    with alone(tmp_path, "a"):
+        child = multiprocessing.get_context("fork").Process(target=take, args=(tmp_path,))
+        child.start()
+    child.join(60)
+    waits = child.is_alive()
+    child.kill()
+    assert not waits
 
 
 def test_all_at_once_on_one_store_compute_each_cell_once(tmp_path):
@@ -114,7 +130,7 @@ def test_a_search_is_that_of_the_command_line(tmp_path):
     assert again.computed == 0 and again.rows() == found.rows()
     with pytest.raises(tc.UsageError, match="until: `good` is no condition"):
         tc.sweep(grid, until="good", store=tmp_path)
-    with pytest.raises(tc.UsageError, match="leave executor= and dataset= out"):
+    with pytest.raises(tc.UsageError, match="leave executor=, dataset= and history= out"):
         tc.sweep(grid, until="write_amplification<=1.5", store=tmp_path, dataset=tmp_path / "rows")
 
 

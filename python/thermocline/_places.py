@@ -77,15 +77,22 @@ def alone(folder: str | os.PathLike[str], name: str) -> Generator[Path]:
     locks = Path(folder, ".locks")
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / name).open("w") as file:
-        with suppress(OSError):
-            if os.name == "nt":
-                msvcrt: Any = importlib.import_module("msvcrt")
+        if os.name == "nt":
+            msvcrt: Any = importlib.import_module("msvcrt")
+            with suppress(OSError):
                 msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            else:
-                import fcntl
+            yield locks / name
+            return
+        import fcntl
 
-                fcntl.flock(file, fcntl.LOCK_EX)
-        yield locks / name
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield locks / name
+        finally:
+            # A process that was forked meanwhile has the file open, too, and would hold the lock for as long as it lives.
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def file_system(url: str, options: Options) -> tuple[Any, str]:
