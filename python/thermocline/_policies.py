@@ -351,8 +351,8 @@ class Placements:
         _name = "sep-gc"
 
     class SepBit(Spec):
-        """Pages by when they will probably be overwritten, estimated from when they were last. Source: Wang, Li, Lee,
-        Ouyang, Shi, Huang, FAST 2022, Algorithm 1.
+        """Pages by when they will probably be overwritten, estimated from when they were last. Source: Wang, Li,
+        Lee, Ouyang, Shi, Huang, FAST 2022, Algorithm 1.
 
         ``classes``: Number of classes, a stream each, 4 to 32; the paper has 6 (a whole number) [default: 6].
         """
@@ -644,8 +644,7 @@ class Placements:
     class Stream(Spec):
         """The stream that you write: stream(min(3, log2(1 + interval / tau))). Source: docs/policies.md.
 
-        ``of``: The expression; `of=` may be left out (an expression) [default:
-        if(survivor, 0, writes > 0)].
+        ``of``: The expression; `of=` may be left out (an expression) [default: if(survivor, 0, writes > 0)].
 
         ``streams``: Number of streams, 1 to 32 (a whole number) [default: 4].
         """
