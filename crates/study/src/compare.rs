@@ -93,7 +93,7 @@ impl<'a> Comparison<'a> {
             if let Some(handles) = many.fdp {
                 notes.extend(fdp::answer(handles, input.most_hint(), policies, compared));
             }
-            if extras.history {
+            if extras.traffic {
                 compared.traffic = jobs::traffic(input, policies, device, simulation, context);
             }
         }

@@ -292,6 +292,8 @@ pub struct Extras<'a> {
     pub delays: Option<&'a DelayLog>,
     /// How the runs with the first seed went.
     pub history: bool,
+    /// What the host asked, for charts.
+    pub traffic: bool,
     /// The observer of each run.
     pub watch: Option<&'a dyn Watchers>,
 }

@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
         let mut notes = notes::on(&[&result], policies, input.is_recorded(), simulation);
         notes.extend(no_oracle.map(|why| notes::no_oracle(&result.trace.path, &why)));
         let pictured =
-            extras.history.then(|| jobs::traffic(input, policies, device, simulation, context));
+            extras.traffic.then(|| jobs::traffic(input, policies, device, simulation, context));
         let row = Row { policy: self.policy.name.clone(), runs: Ok(vec![result]), history };
         let compared =
             Compared { input: input.name(), rows: vec![row], traffic: pictured.flatten(), oracle };

@@ -135,7 +135,7 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
         Question::Compare { settings } => {
             let settings = of_page(&settings)?;
             let comparison = Comparison::of(&settings, work.context())?;
-            let extras = work.extras(Extras { history: true, ..Extras::default() });
+            let extras = work.extras(Extras { history: true, traffic: true, ..Extras::default() });
             let mut done = comparison.run(extras, work.context())?;
             // What it cost to run here is not what it would cost elsewhere.
             let runs = done.inputs.iter_mut().flat_map(|input| &mut input.rows);

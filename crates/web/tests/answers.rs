@@ -63,8 +63,9 @@ fn parts_of_workers_make_the_report_of_one_comparison() {
     let context = Context::new(&Silent, &progress);
     let settings = CompareSettings::of(settings.clone()).expect("settings");
     let comparison = Comparison::of(&settings, context).expect("settings");
-    let mut done =
-        comparison.run(Extras { history: true, ..Extras::default() }, context).expect("it runs");
+    let mut done = comparison
+        .run(Extras { history: true, traffic: true, ..Extras::default() }, context)
+        .expect("it runs");
     let runs = done.inputs[0].rows.iter_mut().flat_map(|row| row.runs.as_mut().expect("it ran"));
     runs.for_each(|run| run.perf = None);
     let version = format!("thermocline {}", env!("CARGO_PKG_VERSION"));

@@ -48,7 +48,8 @@ pub fn run(args: CompareArgs, console: Console) -> Result<(), Failure> {
     let pictures = Pictures::open(&pictures)?;
     let live = Live::of(live, console);
     let watch = live.as_ref().map(|live| live as _);
-    let done = comparison.run(Extras { delays: None, history, watch }, console.context())?;
+    let done = comparison
+        .run(Extras { delays: None, history, traffic: history, watch }, console.context())?;
     drop(live);
     done.notes.iter().for_each(|note| console.note(note));
     let mut compared = done.inputs;

@@ -27,7 +27,10 @@ pub fn run(args: RunArgs, console: Console) -> Result<(), Failure> {
     let delays = delays.map(|path| delay_log(&path, form.output.as_deref())).transpose()?;
     let live = Live::of(live, console);
     let watch = live.as_ref().map(|live| live as _);
-    let done = run.run(Extras { delays: delays.as_ref(), history, watch }, console.context())?;
+    let done = run.run(
+        Extras { delays: delays.as_ref(), history, traffic: history, watch },
+        console.context(),
+    )?;
     drop(live);
     if let Some(delays) = delays {
         delays.finish()?;
