@@ -155,6 +155,23 @@ def links(page, axe):
         check(printed.returncode == 0 and digest(json.loads(printed.stdout)) == digest(page.result()), f"{command}: {printed.stderr}")
 
 
+def first(page):
+    """The first answer of a first visit: it waits for no chart."""
+    page.open()
+    page.browser.evaluate("""(() => {
+      const [answer, report] = ["answer", "report"].map((id) => document.getElementById(id));
+      const now = () => performance.now() / 1000;
+      const look = () => { if (answer.textContent) window.first ??= { seconds: now(), isDrawn: !report.hidden }; };
+      new MutationObserver(look).observe(answer, { childList: true });
+      window.begun = now();
+      document.getElementById("run").click();
+    })()""")
+    page.done("a first visit")
+    begun, answered, is_drawn, done = page.browser.evaluate("[begun, first.seconds, first.isDrawn, performance.now() / 1000]")
+    check(not is_drawn, "the answer waits for the report")
+    print(f"browser/playground.py in {page.browser.name}: ready {begun:.1f} s after the visit, answered after {answered:.1f} s, drawn after {done:.1f} s")
+
+
 def recorded(page):
     """Each recorded trace gives the command line's results."""
     for trace in RECORDED:
@@ -404,6 +421,7 @@ def tests(of, axe):
     served = Served()
     with tempfile.TemporaryDirectory(prefix="thermocline-playground.") as work, of() as browser:
         page = Page(browser, served.port)
+        first(page)
         links(page, axe)
         recorded(page)
         watch(page, axe)

@@ -45,7 +45,7 @@ pub fn page(inputs: &[Compared], wish: Wish, repeat: &Repeat) -> Page {
         })
         .collect();
     sections.push(repetition(inputs, repeat));
-    let policies = inputs.iter().map(|compared| compared.rows.len()).max().unwrap_or(0);
+    let policies = policies(inputs);
     let title = match (policies, inputs, &names[..]) {
         (1, [only], [input]) => {
             format!("{} on {input}", only.rows.first().map_or("", Row::name))
@@ -53,7 +53,7 @@ pub fn page(inputs: &[Compared], wish: Wish, repeat: &Repeat) -> Page {
         (_, _, [input]) => format!("{policies} policies on {input}"),
         _ => format!("{policies} policies on {}", number::counted(inputs.len() as u64, "input")),
     };
-    Page { title, lead: lead(inputs, wish, policies), sections }
+    Page { title, lead: lead(inputs, wish), sections }
 }
 
 /// Every chart of a comparison, for files: with several inputs their names begin with the input's number.
@@ -66,9 +66,14 @@ pub fn all_charts(inputs: &[Compared]) -> Vec<Chart> {
     inputs.iter().enumerate().flat_map(of).collect()
 }
 
-/// The answer.
-fn lead(inputs: &[Compared], wish: Wish, policies: usize) -> Vec<String> {
-    if policies == 1 {
+fn policies(inputs: &[Compared]) -> usize {
+    inputs.iter().map(|compared| compared.rows.len()).max().unwrap_or(0)
+}
+
+/// The answer that a page begins with.
+#[must_use]
+pub fn lead(inputs: &[Compared], wish: Wish) -> Vec<String> {
+    if policies(inputs) == 1 {
         return inputs.iter().flat_map(Compared::runs).take(1).map(in_a_sentence).collect();
     }
     let all: Vec<_> = inputs.iter().collect();

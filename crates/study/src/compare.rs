@@ -12,6 +12,7 @@ use thermocline_sim::{
     answer::{Aim, Answer, Wish},
     metric::metrics,
     statistics::Interval,
+    traffic::Traffic,
 };
 
 use crate::{
@@ -76,9 +77,7 @@ impl<'a> Comparison<'a> {
     pub fn run(&self, extras: Extras<'_>, context: Context<'_>) -> Result<Done, SimError> {
         let Self { settings, policies, device } = self;
         let CompareSettings { many, simulation } = settings;
-        let traces = many.inputs.trace.iter().map(AsRef::as_ref);
-        let workloads = &many.inputs.workload;
-        let inputs = jobs::ready(traces, workloads, policies, device, simulation, context)?;
+        let inputs = self.ready(context)?;
         if many.fdp.is_some() {
             fdp::check(&inputs)?;
         }
@@ -99,6 +98,23 @@ impl<'a> Comparison<'a> {
         }
         let notes = notes.iter().map(|note| context.words(note)).collect();
         Ok(Done { inputs: compared, notes })
+    }
+
+    /// The host's requests on each input, without a run; `None` where no policy can run.
+    ///
+    /// # Errors
+    /// An input that cannot be read.
+    pub fn traffic(&self, context: Context<'_>) -> Result<Vec<Option<Traffic>>, SimError> {
+        let Self { settings: CompareSettings { simulation, .. }, policies, device } = self;
+        let inputs = self.ready(context)?;
+        let of = |input| jobs::traffic(input, policies, device, simulation, context);
+        Ok(inputs.iter().map(of).collect())
+    }
+
+    fn ready(&self, context: Context<'_>) -> Result<Vec<Ready>, SimError> {
+        let Self { settings: CompareSettings { many, simulation }, policies, device } = self;
+        let traces = many.inputs.trace.iter().map(AsRef::as_ref);
+        jobs::ready(traces, &many.inputs.workload, policies, device, simulation, context)
     }
 }
 

@@ -317,25 +317,36 @@ const compare = async () => {
     const all = [...given, ["policies", policies.join(",")], ["no-oracle", null]];
     // Answers go on as they came: a number of JavaScript may not hold theirs.
     const each = parts.map(({ policy, text }) => `{"policy":${JSON.stringify(policy)},"answer":${text}}`);
-    const { text } = await asked(`{"ask":"report","settings":${JSON.stringify(all)},"parts":[${each}]}`);
+    const of = async (/** @type {string} */ ask) => {
+      const { text } = await asked(`{"ask":"${ask}","settings":${JSON.stringify(all)},"parts":[${each}]}`);
+      return JSON.parse(text);
+    };
+    const seconds = () => ((performance.now() - begun) / 1000).toFixed(1);
+    const { value, error } = await of("answer");
     if (mine !== run) return;
-    const { value, error } = JSON.parse(text);
     if (error) throw new Error(error);
     byId("answer").textContent = value.sentence;
     byId("notes").replaceChildren(...[...new Set(parts.flatMap(({ notes }) => notes))].map((note) => made("li", note)));
-    offered(byId("report-file"), value.html, "text/html");
     offered(byId("json-file"), value.json, "application/json");
     offered(byId("grid-file"), value.grid, "application/toml");
     byId("command-is").textContent = value.command;
+    byId("report-file").hidden = true;
     byId("exports").hidden = false;
     byId("command-is").hidden = false;
-    framed(value.html);
+    const answered = seconds();
+    byId("state").textContent = `Answered in ${answered} s. Drawing the report …`;
+    const report = await of("report");
+    if (mine !== run) return;
+    if (report.error) throw new Error(report.error);
+    offered(byId("report-file"), report.value, "text/html");
+    byId("report-file").hidden = false;
+    framed(report.value);
     // The report has their figures and courses.
     byId("progress").hidden = true;
     byId("course").hidden = true;
     [compared, comparedPolicies] = [given, policies.join(",")];
     offerToWatch(parts.filter(({ error }) => !error).map(({ policy }) => policy), value.best);
-    byId("state").textContent = `Done in ${((performance.now() - begun) / 1000).toFixed(1)} s.`;
+    byId("state").textContent = `Done in ${seconds()} s, the answer in ${answered} s.`;
   } catch (error) {
     if (mine !== run) return;
     byId("progress").hidden = true;

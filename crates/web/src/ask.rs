@@ -6,6 +6,7 @@ use thermocline_report::{
     compared::{Compared, Refused, Row, answer_for},
     comparison::{self, Repeat},
 };
+use thermocline_sim::traffic::Traffic;
 use thermocline_study::{
     Comparison, Door, Listed, Run, SimError, SpecError, catalogue,
     jobs::Extras,
@@ -25,6 +26,7 @@ enum Question {
     Check { policy: String },
     Run { settings: Vec<Setting> },
     Compare { settings: Vec<Setting> },
+    Answer { settings: Vec<Setting>, parts: Vec<Part> },
     Report { settings: Vec<Setting>, parts: Vec<Part> },
     Watch { settings: Vec<Setting>, excerpt: watched::Part },
     Replay { settings: Vec<Setting>, excerpt: watched::Part, parts: Vec<watched::Recorded> },
@@ -33,9 +35,10 @@ enum Question {
 impl Question {
     /// With settings as a command line has them.
     fn plain(mut self) -> Self {
-        use Question::{Catalogue, Check, Compare, Replay, Report, Run, Watch};
+        use Question::{Answer, Catalogue, Check, Compare, Replay, Report, Run, Watch};
         match &mut self {
             Compare { settings }
+            | Answer { settings, .. }
             | Report { settings, .. }
             | Watch { settings, .. }
             | Replay { settings, .. } => *settings = repeat::plain(std::mem::take(settings)),
@@ -67,7 +70,7 @@ struct Catalogue<P, D, W> {
     workloads: W,
 }
 
-/// A part of a report: the answer that a worker got, with the policy that it was about.
+/// A part of a comparison: the answer that a worker got, with the policy that it was about.
 #[derive(Deserialize)]
 struct Part {
     policy: String,
@@ -82,13 +85,11 @@ struct PartAnswer {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct Answered {
     /// The answer, in words.
     sentence: String,
     /// The policy to choose; none if nothing tells them apart.
     best: Option<String>,
-    /// The report, a page of its own.
-    html: String,
     /// The command that does the same.
     command: String,
     /// The same as a grid for `thermocline sweep`.
@@ -135,34 +136,38 @@ fn answered(question: &str, page: Page) -> Result<String, SimError> {
         Question::Compare { settings } => {
             let settings = of_page(&settings)?;
             let comparison = Comparison::of(&settings, work.context())?;
-            let extras = work.extras(Extras { history: true, traffic: true, ..Extras::default() });
+            // The traffic is the same for every policy, and the answer needs none of it: the report reads it once.
+            let extras = work.extras(Extras { history: true, ..Extras::default() });
             let mut done = comparison.run(extras, work.context())?;
             // What it cost to run here is not what it would cost elsewhere.
             let runs = done.inputs.iter_mut().flat_map(|input| &mut input.rows);
             runs.filter_map(|row| row.runs.as_mut().ok()).flatten().for_each(|run| run.perf = None);
             written(&Answer { value: done.inputs, notes: work.notes(done.notes) })
         }
-        Question::Report { settings, parts } => {
-            let understood = of_page(&settings)?;
-            let wish = understood.many.wish();
+        Question::Answer { settings, parts } => {
+            let wish = of_page(&settings)?.many.wish();
             let inputs = [merged(parts)?];
+            let lead = comparison::lead(&inputs, wish);
+            let json = serde_json::to_string_pretty(&Listed::of(&inputs, wish)).map_err(no_json)?;
+            let value = Answered {
+                sentence: words(lead.first().map_or("", String::as_str)),
+                best: answer_for(wish, &[&inputs[0]]).best,
+                command: repeat::command("compare", &settings),
+                grid: repeat::grid(&settings),
+                json,
+            };
+            written(&Answer { value, notes: Vec::new() })
+        }
+        Question::Report { settings, parts } => {
+            let wish = of_page(&settings)?.many.wish();
+            let ran = parts.iter().find(|part| part.answer.error.is_none());
+            let traffic = ran.map(|part| traffic(&settings, &part.policy, &work)).transpose()?;
+            let inputs = [Compared { traffic: traffic.flatten(), ..merged(parts)? }];
             let version = format!("thermocline {}", env!("CARGO_PKG_VERSION"));
             let repeat = Repeat { command: repeat::command("compare", &settings), version };
             let page = comparison::page(&inputs, wish, &repeat);
             let html = page.render().map_err(|e| SimError::Failed(format!("cannot draw {e}")))?;
-            let found = answer_for(wish, &[&inputs[0]]);
-            let json = serde_json::to_string_pretty(&Listed::of(&inputs, wish)).map_err(no_json)?;
-            written(&Answer {
-                value: Report {
-                    sentence: words(page.lead.first().map_or("", String::as_str)),
-                    best: found.best,
-                    html: words(&html),
-                    command: repeat.command,
-                    grid: repeat::grid(&settings),
-                    json,
-                },
-                notes: Vec::new(),
-            })
+            written(&Answer { value: words(&html), notes: Vec::new() })
         }
         Question::Watch { settings, excerpt } => {
             let value = watched::run(&settings, excerpt, &work)?;
@@ -185,6 +190,15 @@ fn of_page(settings: &[Setting]) -> Result<CompareSettings, SimError> {
             "‹{name}› is no setting of the playground, which runs each policy apart; leave it out, or use the command line"
         ))),
     }
+}
+
+/// The host's requests, as a policy that ran gets them.
+fn traffic(settings: &[Setting], policy: &str, work: &Work) -> Result<Option<Traffic>, SimError> {
+    let others = pairs(settings).filter(|(name, _)| *name != "policies");
+    let settings =
+        CompareSettings::of(others.chain([("policies", Some(policy))])).map_err(usage)?;
+    let each = Comparison::of(&settings, work.context())?.traffic(work.context())?;
+    Ok(each.into_iter().next().flatten())
 }
 
 pub fn pairs(settings: &[Setting]) -> impl Iterator<Item = (&str, Option<&str>)> {
