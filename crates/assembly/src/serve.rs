@@ -17,6 +17,9 @@ use crate::{
     store::{begin, new_format},
 };
 
+/// Puts something around a chip before it is served.
+type Wrap<'a> = Box<dyn FnOnce(Chip, &Profile) -> Chip + 'a>;
+
 /// A chip to be served, which nothing was done to yet.
 pub enum Candidate {
     /// A chip to create, of this device, on a medium whose chips end with the process.
@@ -111,6 +114,16 @@ impl Candidate {
         access: &Access,
         options: &ServeOptions,
         wrap: impl FnOnce(Chip, &Profile) -> Chip,
+    ) -> Result<Served, AssemblyError> {
+        self.started(access, options, Box::new(wrap))
+    }
+
+    /// As above. A generic function would compile the layer, for every placement, once more where it is called.
+    fn started(
+        self,
+        access: &Access,
+        options: &ServeOptions,
+        wrap: Wrap<'_>,
     ) -> Result<Served, AssemblyError> {
         let mut options = options.clone();
         if let Some(kind) = self.kind(options.map_cache) {

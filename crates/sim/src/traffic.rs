@@ -4,8 +4,7 @@
 //! reuse is measured on a sample of the pages (by a hash of their numbers, as SHARDS does), with
 //! distances scaled up.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use thermocline_trace::Op;
 
 use crate::{
@@ -91,7 +90,7 @@ struct Watcher {
     /// Pages written so far.
     written: u64,
     /// The last write of each sampled page, in pages written.
-    updated: HashMap<u32, u64>,
+    updated: FxHashMap<u32, u64>,
     uses: Uses,
 }
 
@@ -118,7 +117,7 @@ impl Watcher {
                 one_of: logical_pages.div_ceil(FOLLOWED).max(1),
             },
             written: 0,
-            updated: HashMap::new(),
+            updated: FxHashMap::default(),
             uses: Uses::default(),
         }
     }
@@ -181,7 +180,7 @@ fn power(value: u64) -> usize {
 #[derive(Default)]
 struct Uses {
     /// The position of each page in the order.
-    places: HashMap<u32, usize>,
+    places: FxHashMap<u32, usize>,
     /// Occupied positions, as a Fenwick tree.
     tree: Vec<u32>,
     next: usize,
