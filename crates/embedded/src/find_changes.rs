@@ -89,6 +89,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                     Entry::Never(_) => {}
                 }
             }
+            // The last page of a block may be one that was cut off, or one that was done and is lost since.
+            torn += usize::from(survey.is_cut);
         }
         // Areas tell what a page of the map said if all can be read but that of the page itself.
         let known = scan.told.iter().filter(|told| **told > 0).count();
@@ -238,7 +240,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     ) -> Result<bool, Error> {
         let lpn = area.number;
         let is_data = matches!(area.content, Content::Data(_));
-        if !is_data || !(from..*to).contains(&lpn) || !self.is_change(area, scan).await? {
+        if !is_data || !(from..*to).contains(&lpn) || !self.is_change(page, area, scan).await? {
             return Ok(false);
         }
         if self.nand.is_cached() && !self.is_whole(page).await? {
@@ -279,7 +281,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     }
 
     /// Whether no page of the map has a change, and no change is known that is newer.
-    async fn is_change(&mut self, area: &Area, scan: &mut Scan) -> Result<bool, Error> {
+    async fn is_change(&mut self, page: u32, area: &Area, scan: &mut Scan) -> Result<bool, Error> {
         if area.sequence <= self.map_has(area.number / self.entries(), scan).await? {
             return Ok(false);
         }
@@ -288,7 +290,8 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 let known = self.sequence_of_known(other, scan).await?;
                 // It could be read a moment ago.
                 scan.is_damaged |= known == 0;
-                Ok(known < area.sequence)
+                Ok(known < area.sequence
+                    || known == area.sequence && self.is_twin(other, page).await?)
             }
             _ => Ok(true),
         }

@@ -194,9 +194,14 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
                 self.find_hurt_map_pages(scan, synced).await?;
             }
         } else if map.is_torn || map.ends != [0; ENDS] {
-            // Of the last page that the map's newest block had only areas elsewhere can tell.
-            scan.is_map_damaged = oldest_cut < end;
+            // Of the last page that a block of the map had only areas elsewhere can tell, and of the one at the end of the block before
+            // nothing may say in the map that another one was written after it.
+            scan.is_map_damaged = oldest_cut < end || map.is_torn;
             self.find_lost_map_pages(scan, &map).await?;
+            // A page of the map of which there is no other copy may be one of those that cannot be read: areas tell it again.
+            let pages = self.logical_pages.div_ceil(self.entries()) as usize;
+            let is_missing = self.directory.iter().take(pages).any(|&at| at == NONE);
+            self.is_map_hurt |= is_missing && !scan.is_tail;
         }
         Ok(())
     }
@@ -235,7 +240,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             };
             // It could be read a moment ago: that it was newer, another one says.
             scan.is_torn |= other != NONE && known == 0;
-            if known < sequence {
+            if known < sequence || known == sequence && self.is_twin(other, page).await? {
                 self.directory[number as usize] = page;
             }
         }

@@ -272,7 +272,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
 
     /// The open block that the next page of a stream goes to. While free blocks are scarce that is any with room, and
     /// then one for all. The first program after a doubtful one goes behind it, if it may, and says that it never counts.
-    async fn lane(&mut self, stream: usize) -> Result<usize, Error> {
+    pub(crate) async fn lane(&mut self, stream: usize) -> Result<usize, Error> {
         let is_map = stream == MAP_STREAM;
         // A mount looks for pages of the map in the map's blocks and in the one that is shared.
         let first = if is_map { SHARED } else { 0 };

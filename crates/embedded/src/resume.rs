@@ -36,7 +36,8 @@
 //! * An erase takes annullers. Those of pages in other blocks: the order of erasing above. Those of pages in the same block: an
 //!   erase that is cut off may take the annuller, which stands behind, and leave the page. The mount then sees a block whose end is
 //!   blank, and what it holds is older than what counts, unless nothing was written there since: this is the first of two
-//!   gaps. The second is that where no open block has a page left, a block is erased before the first program.
+//!   gaps. The second is that where no open block has a page left, a block is erased before the first program. Copies of the newest
+//!   page that were tried one after another may have one number then: of such twins the one that can be read counts.
 //! * A mount takes nothing. What it sees may change while it looks, as pages fail: then it looks again from the beginning, and
 //!   believes nothing of what it saw before.
 //!
@@ -52,7 +53,7 @@ use super::{
     blocks::State,
     cache::{LOST, NONE},
     clean::Moved,
-    log::{LANES, NOWHERE},
+    log::{LANES, NOWHERE, SHARED},
     policy::{Placement, Victim},
 };
 
@@ -117,6 +118,18 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         self.settle_map().await?;
+        let is_left = |home: &Block| home.state() == State::Kept && !home.stays();
+        while self.before.is_none()
+            && !self.nand.is_cached()
+            && self.blocks.iter().any(|&home| is_left(&home))
+        {
+            // Nothing is erased before a number is on the chip that is greater than all that are hidden.
+            let lane = self.lane(SHARED).await?;
+            match self.mark(lane).await {
+                Err(Error::WornOut) => {}
+                done => done?,
+            }
+        }
         // Blocks at whose ends something never counts. What costs least comes first, as the power may not last; a block that says
         // of another one what never counts there stays until that is erased.
         loop {

@@ -5,6 +5,7 @@ use super::{
     area::is_mark,
     bisync,
     blocks::State,
+    cache::LOST,
     log::{LANES, LEFT_OUT, MOST_VOID_OF_MARK, NOWHERE, Open},
     policy::{Placement, Victim},
 };
@@ -96,6 +97,24 @@ fn keep(greatest: &mut [u64], one: u64) {
     }
 }
 
+/// One that another one leaves out says nothing: it took the place of what counts.
+fn prune(firsts: &mut Firsts) {
+    let mut below = u64::MAX;
+    while let Some(&first) = firsts.iter().filter(|&&first| first < below).max() {
+        below = first;
+        let left_out = firsts.iter_mut().filter(|other| leaves_out(first, **other >> 12));
+        left_out.for_each(|other| *other = 0);
+    }
+}
+
+/// Keeps a first program; where there is no room, those go first that say nothing.
+fn keep_first(firsts: &mut Firsts, one: u64) {
+    if !firsts.contains(&0) {
+        prune(firsts);
+    }
+    keep(firsts, one);
+}
+
 impl Scan {
     /// Another look, which knows what never counts.
     #[inline(never)]
@@ -106,13 +125,7 @@ impl Scan {
 
     /// What never counts is known better than before this look.
     pub(crate) fn learn(&mut self) -> bool {
-        // One that another one leaves out says nothing: it took the place of what counts.
-        let mut below = u64::MAX;
-        while let Some(&first) = self.firsts.iter().filter(|&&first| first < below).max() {
-            below = first;
-            let left_out = self.firsts.iter_mut().filter(|other| leaves_out(first, **other >> 12));
-            left_out.for_each(|other| *other = 0);
-        }
+        prune(&mut self.firsts);
         let is_new = self.never.firsts != self.firsts
             && self.lasts.iter().any(|&last| is_left_out(&self.firsts, last));
         if is_new {
@@ -252,7 +265,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             if counts || is_mark {
                 survey.void = area.void;
                 if let Some(Before::First(left_out)) = area.before {
-                    keep(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
+                    keep_first(&mut scan.firsts, area.sequence << 12 | u64::from(left_out));
                 }
             }
             if !counts {
@@ -296,6 +309,12 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
         }
         survey.is_begun = true;
         Ok(())
+    }
+
+    /// Whether a page cannot be read, and another one takes its place that has the same number. Where no number is on the chip that
+    /// is greater than all that are hidden, a copy that was tried before another one may have it, of the same page.
+    pub(crate) async fn is_twin(&mut self, of: u32, page: u32) -> Result<bool, Error> {
+        Ok(of < LOST && of != page && !self.is_programmed(of, true).await?)
     }
 
     fn end_survey(&mut self, survey: &mut Survey, scan: &mut Scan) {
@@ -384,5 +403,23 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         Ok(if let Found::Page(area) = found { area.sequence } else { u64::MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RECENT, is_left_out, keep_first};
+
+    #[test]
+    fn an_old_first_program_is_kept_where_newer_ones_leave_each_other_out() {
+        let mut firsts = [0; RECENT];
+        // It leaves out 985 to 1000; the others all that is behind 2000.
+        keep_first(&mut firsts, 1001 << 12 | 1);
+        for attempt in 1..=2 * RECENT as u64 {
+            keep_first(&mut firsts, (2001 + 16 * attempt) << 12 | attempt);
+        }
+        assert!(is_left_out(&firsts, 990));
+        assert!(is_left_out(&firsts, 2001));
+        assert!(!is_left_out(&firsts, 1500));
     }
 }

@@ -58,7 +58,7 @@ use Kind::{
 pub const NOT_YET_SURVIVED: [Kind; 2] = [TornBrownOut, All];
 
 /// Histories that broke a promise once, by faults so rare that few of the others meet them.
-pub const MENDED: [(&str, u64); 27] = [
+pub const MENDED: [(&str, u64); 32] = [
     // A block with torn pages was erased, and a number that had been hidden there was given out again.
     ("torn-brown-out", 572),
     // A page of the map was lost between two looks of one mount at it.
@@ -111,6 +111,16 @@ pub const MENDED: [(&str, u64); 27] = [
     ("torn-brown-out", 946),
     // Of a page of the map of which several copies are lost, changes were believed that came behind the oldest of these.
     ("weak", 8_003_992),
+    // Blocks were erased at the first change of a life before a first program was on the chip.
+    ("torn-brown-out", 209),
+    // Of two copies of a page with one number the one counted that could not be read.
+    ("torn-brown-out", 11_438),
+    // The last page of a block was lost before the page of the map that led to it was: areas were to tell all, and did not.
+    ("weak", 3_100_626),
+    // The only copy of a page of the map was lost, the last page of its block: all that it led to were zeros.
+    ("weak", 3_202_340),
+    // The first page of a block of the map was lost, and a copy at the end of another block took its place.
+    ("weak", 3_200_074),
 ];
 
 pub const KINDS: [(&str, Kind); 13] = [
