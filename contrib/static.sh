@@ -7,6 +7,8 @@
 # Into target/dist: PROCESSOR-unknown-linux-musl/thermocline; an archive of it with man pages, completions, units and
 # licences. The linker for musl comes from PyPI, the library from rustup.
 #
+# Without a binary that runs here, man pages come from the other one by qemu-user-static.
+#
 # Variables: STATIC_PROFILE, the profile of Cargo (release).
 set -euo pipefail
 
@@ -19,6 +21,14 @@ profile=${STATIC_PROFILE:-release}
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 processors=("$@")
 (($#)) || processors=(x86_64 aarch64)
+
+# Man pages and completions are the same everywhere: a binary that runs here prints them, or an emulator does.
+here=$dist/$(uname -m)-unknown-linux-musl/thermocline
+emulator=
+if [[ ! -x $here && " ${processors[*]} " != *" $(uname -m) "* ]]; then
+    emulator=$(command -v "qemu-${processors[0]}-static" "qemu-${processors[0]}" | head -n 1) || true
+    [ -n "$emulator" ] || { echo "static.sh: nothing here runs ${processors[0]}: apt-get install qemu-user-static, or build $(uname -m) first" >&2; exit 2; }
+fi
 
 if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
     python3 -m venv "$tools"
@@ -33,9 +43,11 @@ for processor in "${processors[@]}"; do
     cp "$target/$of/$profile/thermocline" "$dist/$of/thermocline"
 done
 
-# Man pages and completions are the same everywhere: a binary that runs here prints them.
-here=$dist/$(uname -m)-unknown-linux-musl/thermocline
-[ -x "$here" ] || here=$dist/${processors[0]}-unknown-linux-musl/thermocline
+if [ -n "$emulator" ]; then
+    here=$tools/emulated
+    printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$emulator" "$dist/${processors[0]}-unknown-linux-musl/thermocline" > "$here"
+    chmod +x "$here"
+fi
 for processor in "${processors[@]}"; do
     name=thermocline-$version-linux-$processor
     rm -rf "${dist:?}/$name"
