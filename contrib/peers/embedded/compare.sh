@@ -2,11 +2,12 @@
 # Erasures, write amplification, mount time and worst write of this layer beside dhara and littlefs on equal work, and the cost of
 # frequent power-ups: the tables of docs/embedding.md.
 #
-#   DHARA=~/bench-dhara LITTLEFS=~/bench-littlefs contrib/peers/embedded/compare.sh
+#   DHARA=~/bench-dhara LITTLEFS=~/bench-littlefs FILES=~/files contrib/peers/embedded/compare.sh
 #
 # DHARA and LITTLEFS are programs that you build: bench.c, compiled with -DDHARA and linked with dhara's map, journal and error
-# modules; with -DLITTLEFS and linked with littlefs. A peer whose program is not named is left out. Needs cc, cargo and awk;
-# five minutes. Every page is read back and compared after a mount.
+# modules; with -DLITTLEFS and linked with littlefs. FILES is a folder of programs that you build of files.c, which says how: fat-dhara,
+# fat-thermocline, littlefs-dhara, littlefs-thermocline and littlefs-chip. A peer whose program is not named is left out. Needs cc,
+# cargo and awk; five minutes. Every page is read back and compared after a mount.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 build=${CARGO_TARGET_DIR:-target}/peers
@@ -72,4 +73,25 @@ for full in 50 80 90; do
             for ratio in 45 254; do RATIO=$ratio cycle dhara "$full" 0 "$every" "$bus" "dhara, gc_ratio $ratio"; done
         done
     done
+done
+
+# Files on the layers.
+[ -n "${FILES:-}" ] || exit 0
+echo
+echo '| work | files | RAM of the layer | programs a step | erasures of 1,000 steps | mean step | worst step | mount |'
+echo '|---|---|---|---|---|---|---|---|'
+files() {
+    local work=$1 program=$2 full=$3 ram=$4 said label=$5
+    [ -x "$FILES/$program" ] || return 0
+    said=$("$FILES/$program" "$work" "$full" "$ram" 2>&1) || { echo "| $work | $label | ${said#bench: } | | | | | |"; return 0; }
+    read -r programs erases mean worst mount bytes <<< "$said"
+    printf '| %s | %s | %s | %s | %s | %s ms | %s ms | %s ms |\n' "$work" "$label" "$(awk "BEGIN { printf \"%.1f KiB\", $bytes / 1024 }")" \
+        "$programs" "$erases" "$(awk "BEGIN { printf \"%.1f\", $mean / 1000 }")" "$worst" "$mount"
+}
+for work in log settings files; do
+    for ram in 16384 65536; do files "$work" fat-thermocline 80 "$ram" 'FatFs on thermocline'; done
+    for ratio in 45 254; do RATIO=$ratio files "$work" fat-dhara 80 0 "FatFs on dhara, gc_ratio $ratio"; done
+    files "$work" littlefs-thermocline 80 16384 'littlefs on thermocline'
+    RATIO=45 files "$work" littlefs-dhara 80 0 'littlefs on dhara, gc_ratio 45'
+    files "$work" littlefs-chip 100 0 'littlefs on the chip'
 done
