@@ -490,6 +490,19 @@ class Placements:
         def __new__(cls, *, handles: Whole = None) -> Self:
             return cls._made(handles=handles)
 
+    class HintsAdaptive(Spec):
+        """A stream for each placement hint of the host where that copies less, as ghosts show. Source:
+        docs/fdp.md.
+
+        ``handles``: Handles that the drive has; hints beyond them share handles, so 9 of 8 is 1 again (a whole
+        number) [default: 8].
+        """
+
+        _name = "hints-adaptive"
+
+        def __new__(cls, *, handles: Whole = None) -> Self:
+            return cls._made(handles=handles)
+
     class Oracle(Spec):
         """Knows when each page will be overwritten or trimmed: the bound that separation is measured against;
         cannot be built. Source: after FK of SepBIT (Wang et al., FAST 2022), with classes of growing width.
@@ -634,12 +647,15 @@ class Placements:
 
         ``duel``: Whether rival rules are tried on a sample of the pages, and the best one is followed (yes or no)
         [default: yes].
+
+        ``hints``: Handles, 0 to 14, whose separation is tried in the same way; 0: placement hints are not read (a
+        whole number) [default: 0].
         """
 
         _name = "survival"
 
-        def __new__(cls, *, streams: Whole = None, history: Union[bool, None] = None, hazard: Number = None, age: Number = None, prior: Number = None, gate: Number = None, wear: Number = None, duel: Union[bool, None] = None) -> Self:
-            return cls._made(streams=streams, history=history, hazard=hazard, age=age, prior=prior, gate=gate, wear=wear, duel=duel)
+        def __new__(cls, *, streams: Whole = None, history: Union[bool, None] = None, hazard: Number = None, age: Number = None, prior: Number = None, gate: Number = None, wear: Number = None, duel: Union[bool, None] = None, hints: Whole = None) -> Self:
+            return cls._made(streams=streams, history=history, hazard=hazard, age=age, prior=prior, gate=gate, wear=wear, duel=duel, hints=hints)
 
     class Stream(Spec):
         """The stream that you write: stream(min(3, log2(1 + interval / tau))). Source: docs/policies.md.
@@ -1560,6 +1576,9 @@ class Policies:
 
         ``duel``: Whether rival rules are tried on a sample of the pages, and the best one is followed (yes or no).
 
+        ``hints``: Handles, 0 to 14, whose separation is tried in the same way; 0: placement hints are not read (a
+        whole number).
+
         ``victim``: In place of its own (a victim policy).
 
         ``placement``: In place of its own (a placement).
@@ -1567,8 +1586,8 @@ class Policies:
 
         _name = "thermocline"
 
-        def __new__(cls, *, streams: Whole = None, history: Union[bool, None] = None, hazard: Number = None, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, prior: Number = None, gate: Number = None, wear: Number = None, duel: Union[bool, None] = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
-            return cls._made(streams=streams, history=history, hazard=hazard, age=age, prior=prior, gate=gate, wear=wear, duel=duel, victim=victim, placement=placement)
+        def __new__(cls, *, streams: Whole = None, history: Union[bool, None] = None, hazard: Number = None, age: Union[Literal["created", "last-invalidation", "youngest", "closed"], None] = None, prior: Number = None, gate: Number = None, wear: Number = None, duel: Union[bool, None] = None, hints: Whole = None, victim: Union[str, None] = None, placement: Union[str, None] = None) -> Self:
+            return cls._made(streams=streams, history=history, hazard=hazard, age=age, prior=prior, gate=gate, wear=wear, duel=duel, hints=hints, victim=victim, placement=placement)
 
     class Fk(Spec):
         """Knows the future, as SepBIT's authors did: six classes of a block's writes each. Source: Wang et al.

@@ -248,7 +248,8 @@ impl PolicySpec {
     /// Whether it reads the placement hints of writes.
     #[must_use]
     pub fn reads_hints(&self) -> bool {
-        self.layer == LayerKind::PageMapped && placement::reads_hints(&self.placement.name)
+        self.layer == LayerKind::PageMapped
+            && placement::reads_hints(&self.placement.name, &self.placement.args)
     }
 
     /// Whether it is the oracle's placement without a given number of classes.

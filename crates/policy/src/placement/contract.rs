@@ -43,7 +43,7 @@
 //! | `ahead` | the receiver of upcoming host writes and their placement hints ([`Ahead`]) |
 //!
 //! [`Registered::SEES_FUTURE`] says whether it needs `Context::future`, and
-//! [`Registered::READS_HINTS`] whether it reads placement hints.
+//! [`Registered::reads_hints`] whether it reads placement hints.
 //!
 //! # Its own victims
 //!
@@ -495,11 +495,15 @@ pub trait Registered: Placement + Sized {
     /// Whether it models a host that places its own data, which no controller can do alone.
     const MODELS_HOST: bool = false;
 
-    /// Whether it reads the placement hints of writes, which reach it by [`Ahead`].
-    const READS_HINTS: bool = false;
-
     /// The catalogue entry.
     const INFO: PolicyInfo;
+
+    /// Whether it reads the placement hints of writes, which reach it by [`Ahead`], with these
+    /// arguments.
+    fn reads_hints(args: &Args) -> bool {
+        let _ = args;
+        false
+    }
 
     /// Builds the placement from the user's arguments.
     ///

@@ -36,7 +36,12 @@ impl Handles {
     pub fn read(args: &Args, apart: bool) -> Result<Self, ParamError> {
         let most = if apart { MAX_STREAMS / 2 - 1 } else { MAX_STREAMS - 2 };
         let handles = within("handles", HintsParams::read(args)?.handles, 1..=most)? as u8;
-        Ok(Self { handles, ..Self::default() })
+        Ok(Self::of_number(handles + 1))
+    }
+
+    /// So many, with that of writes without a hint.
+    pub fn of_number(count: u8) -> Self {
+        Self { handles: count.saturating_sub(1), ..Self::default() }
     }
 
     /// How many handles there are, with that of writes without a hint.
@@ -78,8 +83,9 @@ impl Ahead for Handles {
         self.upcoming.clear();
         self.next = 0;
         let handles = u16::from(self.handles);
-        let stream =
-            |hint: u16| hint.checked_sub(1).map_or(UNHINTED, |hint| 1 + (hint % handles) as u8);
+        // A device may have room for none.
+        let handle = |hint: u16| hint.checked_sub(1)?.checked_rem(handles);
+        let stream = |hint| handle(hint).map_or(UNHINTED, |handle| 1 + handle as u8);
         self.upcoming.extend(writes.map(|(lpn, hint)| (lpn, stream(hint))));
     }
 }

@@ -67,7 +67,6 @@ impl Placement for Hints {
 
 impl Registered for Hints {
     const MODELS_HOST: bool = true;
-    const READS_HINTS: bool = true;
     const INFO: PolicyInfo = PolicyInfo {
         name: "hints",
         aliases: &["fdp", "fdp-initially-isolated"],
@@ -75,6 +74,10 @@ impl Registered for Hints {
         summary: "a stream for each placement hint of the host, one for all survivors",
         params: HintsParams::info,
     };
+
+    fn reads_hints(_: &Args) -> bool {
+        true
+    }
 
     fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
         Handles::read(args, false).map(|handles| Self { handles })

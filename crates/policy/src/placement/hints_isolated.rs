@@ -69,7 +69,6 @@ impl Placement for HintsIsolated {
 
 impl Registered for HintsIsolated {
     const MODELS_HOST: bool = true;
-    const READS_HINTS: bool = true;
     const INFO: PolicyInfo = PolicyInfo {
         name: "hints-isolated",
         aliases: &["fdp-persistently-isolated"],
@@ -77,6 +76,10 @@ impl Registered for HintsIsolated {
         summary: "a stream for each placement hint of the host, and another for its survivors",
         params: HintsParams::info,
     };
+
+    fn reads_hints(_: &Args) -> bool {
+        true
+    }
 
     fn build(args: &Args, _: &Context) -> Result<Self, ParamError> {
         let handles = Handles::read(args, true)?;

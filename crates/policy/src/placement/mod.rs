@@ -14,6 +14,7 @@ mod block_split;
 mod by_expression;
 mod calendar;
 mod clustering;
+mod contest;
 mod contract;
 mod dac;
 mod dac_simple;
@@ -23,8 +24,10 @@ mod eti;
 mod fadac;
 mod fine_grained;
 mod foresight;
+mod ghost;
 mod handles;
 mod hints;
+mod hints_adaptive;
 mod hints_isolated;
 mod history;
 mod hotness;
@@ -68,6 +71,7 @@ pub use fine_grained::{FineGrained, FineGrainedParams};
 pub use foresight::{Clairvoyant, Division};
 pub use handles::HintsParams;
 pub use hints::Hints;
+pub use hints_adaptive::HintsAdaptive;
 pub use hints_isolated::HintsIsolated;
 pub use midas::{Midas, MidasParams};
 pub use multi_log::{MultiLog, MultiLogParams, gain as multi_log_gain};
@@ -115,11 +119,11 @@ macro_rules! placements {
                 && <$policy as Registered>::SEES_FUTURE)||*
         }
 
-        /// Whether the placement `name` reads the placement hints of writes.
+        /// Whether the placement `name` reads the placement hints of writes with these arguments.
         #[must_use]
-        pub fn reads_hints(name: &str) -> bool {
+        pub fn reads_hints(name: &str, args: &Args) -> bool {
             $(<$policy as Registered>::INFO.is_called(name)
-                && <$policy as Registered>::READS_HINTS)||*
+                && <$policy as Registered>::reads_hints(args))||*
         }
 
         /// Whether the placement `name` models a host that places its own data.
@@ -155,6 +159,7 @@ placements! {
     MultiStream,
     Hints,
     HintsIsolated,
+    HintsAdaptive,
     Oracle,
     Calendar,
     Midas,

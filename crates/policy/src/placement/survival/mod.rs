@@ -20,6 +20,10 @@
 //!   greedy. Without enough data pages are separated.
 //! * The duel: ghosts try other exponents and numbers of streams on a sample of the pages, and the
 //!   device follows the best rule (see `duel`).
+//! * Placement hints, with `hints=N`: a contest of two more ghosts tries to send writes to the stream
+//!   of their handle, and survivors to another of the same handle. The device follows while that
+//!   copies clearly less, so hints without information cost nothing. There is no gate then: that data
+//!   of a handle die together does not show in the curves.
 //!
 //! After a loss of the tables: the mean intervals are stored beside the pages and are recovered,
 //! the write times of blocks are not. The first interval of a recovered page does not count.
@@ -33,7 +37,6 @@ mod blocks;
 mod centres;
 mod curves;
 mod duel;
-mod ghost;
 mod shares;
 
 use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
@@ -41,18 +44,21 @@ use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 use thermocline_flash::{BlockId, Lpn, prefetch};
 
 use super::{
-    Answer, Choice, Cleaning, Entry, Found, HostWrite, OwnVictims, Place, Placement, Registered,
-    Streams, Survivors,
+    Ahead, Answer, Choice, Cleaning, Entry, Found, HostWrite, OwnVictims, Place, Placement,
+    Registered, Streams, Survivors,
+    contest::Contest,
+    ghost::Simulated,
+    handles::{Handles, UNHINTED},
 };
 use crate::{
     Args, BlockView, Context, ParamError, PolicyInfo, State, params,
-    params::{ParamValue, within},
+    params::{MAX_STREAMS, ParamValue, within},
 };
 
 use ages::{OCTAVE, log2};
 use blocks::{Block, Blocks, CLOSED, NOWHERE};
 use centres::Centres;
-use curves::{Curves, Exponents};
+use curves::Curves;
 use duel::{Duel, Rule};
 use shares::{most_streams, suitable_streams};
 
@@ -69,6 +75,9 @@ const REWEIGH: f64 = 32.0;
 const REFITS: u64 = 4;
 /// The gate opens at this multiple of the gain at which it closes.
 const HYSTERESIS: f64 = 1.5;
+
+/// Most handles that can be kept apart beside writes without a hint: read-only data have a stream.
+const MOST_HANDLES: u32 = MAX_STREAMS / 2 - 2;
 
 /// The stream of all data while the gate is closed: that of the youngest survivors.
 const ALL: u8 = 0;
@@ -92,6 +101,8 @@ params! {
         wear: f64 = 0.0,
         /// Whether rival rules are tried on a sample of the pages, and the best one is followed.
         duel: bool = true,
+        /// Handles, 0 to 14, whose separation is tried in the same way; 0: placement hints are not read.
+        hints: u32 = 0,
     }
 }
 
@@ -153,12 +164,21 @@ pub struct Survival {
     banks: Vec<Bank>,
     /// The bank and the stream of the page that the host writes; `None` if it is read-only.
     to: Option<(u32, u8)>,
+    /// The handles of upcoming writes, and that of the page that the host writes.
+    handles: Handles,
+    handle: u8,
+    /// Number of handles that can be kept apart, with that of writes without a hint; 0 if hints are not read.
+    apart: u8,
+    /// Whether streams are those of handles, and the contest that decides it.
+    by_handle: bool,
+    trial: Option<Box<Contest<bool, Self>>>,
     /// The stream of the victim's survivors.
     survivor_stream: u8,
     /// Survivors that do not fit the open block of their stream, and their mean write time.
     over: (u32, u64),
-    /// Number of streams without a duel.
+    /// Number of streams without a duel, and the greatest that a rule may take.
     suggested: u8,
+    most_ruled: u8,
     /// The duel, or the reason why there is none.
     duel: Result<Box<Duel>, String>,
 }
@@ -202,6 +222,11 @@ impl Survival {
         }
         let (first, last) = open.written(now);
         Some(first + (last - first) * u64::from(place.page) / u64::from(place.next.max(1)))
+    }
+
+    /// The handle of a stream, where streams are those of handles: survivors have the first half.
+    fn handle_of(&self, stream: u8) -> u8 {
+        stream.checked_sub(self.survivors.most()).unwrap_or(stream)
     }
 
     /// The current weight for a block.
@@ -296,36 +321,20 @@ impl Survival {
     #[inline(never)]
     fn follow(&mut self, rule: Rule) {
         self.curves.set_exponents(rule.exponents);
-        let streams = rule.streams(self.suggested, self.streams_of_data());
+        let streams = rule.streams(self.suggested, self.most_ruled);
         if streams != self.hosts.len() + self.survivors.len() {
             self.hosts.resize(streams / 2);
             self.survivors.resize(streams - streams / 2);
         }
     }
 
-    /// The stream of a page that the host is about to write.
-    #[inline(always)]
-    pub(super) fn place(&mut self, lpn: Lpn, old: Option<Place>) -> u8 {
-        let bank = old.map_or(0, |old| old.bank);
-        let interval = old.and_then(|old| self.written_at(&old)).map(|at| self.writes + 1 - at);
-        let mut value = interval.map(log2);
-        if let Some(kept) = self.pages.get_mut(lpn.index()) {
-            let step = value.map(|value| (value >> STEP).clamp(1, 255) as u8);
-            *kept = match (*kept, step) {
-                (before, None) => before,
-                (UNKNOWN, Some(step)) => step,
-                (before, Some(step)) => ((u16::from(before) + u16::from(step)) / 2) as u8,
-            };
-            value = (*kept != UNKNOWN).then_some(u32::from(*kept) << STEP);
+    fn simulate_fill(&mut self, lpn: Lpn) {
+        if let Ok(duel) = &mut self.duel {
+            duel.filled(lpn);
         }
-        let stream = if self.is_one {
-            ALL
-        } else {
-            let host = value.map_or(self.hosts.last(), |value| self.hosts.join(value, 1));
-            self.survivors.most() + host
-        };
-        self.to = Some((bank, stream));
-        stream
+        if let Some(trial) = &mut self.trial {
+            trial.filled(lpn);
+        }
     }
 
     /// Evaluates the counts: sets the gate and recomputes block weights.
@@ -333,7 +342,7 @@ impl Survival {
     #[inline(never)]
     fn refit(&mut self) {
         self.refit_at = self.writes + (u64::from(self.logical_pages) / REFITS).max(1);
-        if let Some(gain) = self.curves.gain(!self.is_one) {
+        if let Some(gain) = self.curves.gain(!self.is_one).filter(|_| !self.by_handle) {
             let least = if self.is_one { self.gate * HYSTERESIS } else { self.gate };
             self.is_one = gain < least;
         }
@@ -352,6 +361,7 @@ impl Streams for Survival {
             return stream == ALL;
         }
         match stream.checked_sub(self.survivors.most()) {
+            _ if self.by_handle => self.handle_of(stream) < self.apart,
             None => self.survivors.is_used(stream),
             Some(host) => self.hosts.is_used(host),
         }
@@ -363,13 +373,22 @@ impl Streams for Survival {
 
     fn report(&self) -> Vec<(&'static str, String)> {
         let duel = match &self.duel {
-            Ok(duel) => duel.report(),
+            Ok(duel) => duel::report(duel),
             Err(why) => format!("off: {why}"),
         };
         let gate =
             if self.is_one { "closed: lifetimes of pages cannot be predicted" } else { "open" };
-        let streams = self.hosts.len() + self.survivors.len();
-        vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))]
+        let streams = match self.by_handle {
+            true => 2 * self.apart,
+            false => self.hosts.len() + self.survivors.len(),
+        };
+        let mut told =
+            vec![("duel", duel), ("gate", gate.into()), ("streams", format!("{streams}"))];
+        if let Some(trial) = &self.trial {
+            let use_now = if self.by_handle { "apart" } else { "not used" };
+            told.push(("handles", format!("{use_now}; {}", trial.report())));
+        }
+        told
     }
 
     fn opened(&mut self, bank: u32, block: BlockId, stream: u8, _now: u64) {
@@ -411,6 +430,8 @@ impl Streams for Survival {
         let written_at = u64::midpoint(first, last);
         let stream = if self.is_one {
             ALL
+        } else if self.by_handle {
+            self.handle_of(victim.stream).min(self.apart - 1)
         } else {
             self.survivors.join(log2(self.writes - written_at), victim.valid)
         };
@@ -424,6 +445,11 @@ impl Streams for Survival {
 
     fn own_victims(&mut self) -> Option<&mut dyn OwnVictims> {
         Some(self)
+    }
+
+    #[inline(always)]
+    fn ahead(&mut self) -> Option<&mut dyn Ahead> {
+        (self.apart > 0).then_some(&mut self.handles)
     }
 }
 
@@ -465,14 +491,15 @@ impl Placement for Survival {
 
     #[inline(always)]
     fn host(&mut self, (): (), write: &impl HostWrite) -> u8 {
-        self.place(write.lpn(), write.old())
+        if self.apart > 0 {
+            self.handle = self.handles.of(write.lpn());
+        }
+        self.place(write.lpn(), write.old(), self.handle)
     }
 
     fn filled(&mut self, (): &mut (), lpn: Lpn, _: u64) {
         self.writes += 1;
-        if let Ok(duel) = &mut self.duel {
-            duel.filled(lpn);
-        }
+        self.simulate_fill(lpn);
     }
 
     #[inline(always)]
@@ -487,9 +514,17 @@ impl Placement for Survival {
         // While all data go to one stream, rules make no difference.
         if let Ok(duel) = &mut self.duel
             && !self.is_one
-            && let Some(rule) = duel.written(lpn)
+            && let Some(rule) = duel.written(lpn, self.handle)
         {
             self.follow(rule);
+        }
+        // But handles may.
+        if let Some(trial) = &mut self.trial {
+            self.handles.written(lpn);
+            if let Some(by_handle) = trial.written(lpn, self.handle) {
+                self.by_handle = by_handle;
+                self.is_one &= !by_handle;
+            }
         }
     }
 
@@ -499,6 +534,9 @@ impl Placement for Survival {
         }
         if let Ok(duel) = &mut self.duel {
             duel.trimmed(lpn);
+        }
+        if let Some(trial) = &mut self.trial {
+            trial.trimmed(lpn);
         }
     }
 
@@ -531,9 +569,7 @@ impl Placement for Survival {
                 self.hosts.join(u32::from(kept) << STEP, 1);
             }
         }
-        if let Ok(duel) = &mut self.duel {
-            duel.filled(lpn);
-        }
+        self.simulate_fill(lpn);
     }
 
     #[inline(always)]
@@ -542,7 +578,47 @@ impl Placement for Survival {
     }
 }
 
+impl Simulated for Survival {
+    #[inline(always)]
+    fn place(&mut self, lpn: Lpn, old: Option<Place>, handle: u8) -> u8 {
+        let bank = old.map_or(0, |old| old.bank);
+        let interval = old.and_then(|old| self.written_at(&old)).map(|at| self.writes + 1 - at);
+        let mut value = interval.map(log2);
+        if let Some(kept) = self.pages.get_mut(lpn.index()) {
+            let step = value.map(|value| (value >> STEP).clamp(1, 255) as u8);
+            *kept = match (*kept, step) {
+                (before, None) => before,
+                (UNKNOWN, Some(step)) => step,
+                (before, Some(step)) => ((u16::from(before) + u16::from(step)) / 2) as u8,
+            };
+            value = (*kept != UNKNOWN).then_some(u32::from(*kept) << STEP);
+        }
+        let stream = if self.is_one {
+            ALL
+        } else if self.by_handle {
+            self.survivors.most() + handle
+        } else {
+            let host = value.map_or(self.hosts.last(), |value| self.hosts.join(value, 1));
+            self.survivors.most() + host
+        };
+        self.to = Some((bank, stream));
+        stream
+    }
+
+    fn copied(&self) -> u8 {
+        self.survivor_stream
+    }
+
+    fn uses_hints(&self) -> bool {
+        self.by_handle
+    }
+}
+
 impl Registered for Survival {
+    fn reads_hints(args: &Args) -> bool {
+        SurvivalParams::read(args).is_ok_and(|params| params.hints > 0)
+    }
+
     const INFO: PolicyInfo = PolicyInfo {
         name: "survival",
         aliases: &[],
@@ -568,30 +644,36 @@ impl Registered for Survival {
         if let Some(streams) = p.streams {
             within("streams", streams, 2..=16)?;
         }
+        let tries = p.duel && p.streams.is_none();
+        within("hints", p.hints, 0..=if tries { MOST_HANDLES } else { 0 })?;
         let device = Context {
             logical_pages: context.logical_pages.max(1),
             pages_per_block: context.pages_per_block.max(1),
             banks: context.banks.max(1),
             ..context.clone()
         };
-        let duel = if p.duel && p.streams.is_none() {
-            Duel::new(&p, &device).map(Box::new)
+        let duel = if tries {
+            duel::begin(&p, &device).map(Box::new)
         } else {
             Err("by its parameters".into())
         };
+        let (trial, apart) = duel::of_handles(&p, &device).unzip();
         let most = if duel.is_ok() { most_streams(&device) } else { 0 };
-        let own = Rule { exponents: Exponents { hazard: p.hazard, age: p.age }, halves: 2 };
-        Ok(Self { duel, ..Self::new(&p, &device, own, most) })
+        let own = Rule::new(p.hazard, p.age, 2);
+        let (trial, apart) = (trial.map(Box::new), apart.unwrap_or(0));
+        Ok(Self { duel, trial, ..Self::new(&p, &device, own, most, apart) })
     }
 }
 
 impl Survival {
-    /// Starts with a rule, with `most` streams or as many as the rule needs.
-    fn new(p: &SurvivalParams, device: &Context, rule: Rule, most: u8) -> Self {
+    /// Starts with a rule, with `most` streams or as many as the rule needs, and room for `apart`
+    /// handles.
+    fn new(p: &SurvivalParams, device: &Context, rule: Rule, most: u8, apart: u8) -> Self {
         let Context { logical_pages, pages_per_block, banks, blocks, .. } = *device;
         let suggested = p.streams.map_or(suitable_streams(device), |streams| streams as u8);
         let streams = rule.streams(suggested, most_streams(device).max(suggested));
-        let most = most.max(streams);
+        let most_ruled = most.max(streams);
+        let most = most_ruled.max(2 * apart);
         let (of_hosts, of_survivors) = (most / 2, most - most / 2);
         let (hosts, survivors) = (streams / 2, streams - streams / 2);
         let (block, whole) = (log2(pages_per_block.into()), log2(logical_pages.into()) + OCTAVE);
@@ -613,9 +695,15 @@ impl Survival {
             filling: vec![Filling::NONE; banks as usize * (usize::from(most) + 1)],
             banks: vec![Bank::default(); banks as usize],
             to: None,
+            handles: Handles::of_number(apart),
+            handle: UNHINTED,
+            apart,
+            by_handle: false,
+            trial: None,
             survivor_stream: ALL,
             over: (0, 0),
             suggested,
+            most_ruled,
             duel: Err(String::new()),
         }
     }

@@ -1,13 +1,6 @@
 //! The number of streams that suits a device.
 
-use crate::Context;
-
-/// Blocks of a bank beyond those needed by its logical pages. With an index log, those of the last
-/// bank.
-pub(super) fn spare(device: &Context) -> u32 {
-    let needed = device.logical_pages.div_ceil(device.pages_per_block).div_ceil(device.banks);
-    device.blocks_of_bank().saturating_sub(device.system_blocks).saturating_sub(needed)
-}
+use crate::{Context, placement::contest::spare_blocks as spare};
 
 /// Number of streams that fit beside the reserve and read-only data; at least two.
 fn possible_streams(device: &Context) -> u8 {

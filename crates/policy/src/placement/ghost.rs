@@ -1,20 +1,16 @@
 //! A ghost: a small device without data that simulates a rule on a sample of the pages.
 //!
 //! It has its own map, blocks and index, and cleans like the layer by default: one block at a time,
-//! when the host needs a block and would otherwise use the reserve. Its copies predict those of a
-//! rule before the device follows it.
+//! when the host needs a block and would otherwise use the reserve. Its victims are those of
+//! [`victim::Survival`]: greedy ones, weighed where the placement weighs blocks. Its copies predict
+//! those of a rule before the device follows it.
 
 use alloc::{collections::VecDeque, vec, vec::Vec};
 
 use thermocline_flash::{BlockId, Lpn};
 
-use super::Survival;
-use crate::{
-    BlockTable, Context,
-    placement::{Cleaning, Place, Placement, Streams},
-    trigger::Watermarks,
-    victim,
-};
+use super::{Cleaning, Place, Placement};
+use crate::{BlockTable, Context, trigger::Watermarks, victim};
 
 /// No page.
 const NONE: u32 = u32::MAX;
@@ -35,10 +31,23 @@ impl Open {
     }
 }
 
+/// A placement that a ghost can follow. It keeps no state in the layer, and sends all survivors of a
+/// victim to one stream.
+pub(super) trait Simulated: Placement<Page = ()> {
+    /// The stream of a page that the host is about to write with this handle.
+    fn place(&mut self, lpn: Lpn, old: Option<Place>, handle: u8) -> u8;
+
+    /// The stream of the survivors of the block that is being cleaned.
+    fn copied(&self) -> u8;
+
+    /// Whether it places by hints.
+    fn uses_hints(&self) -> bool;
+}
+
 /// A small simulated device.
 #[derive(Clone, Debug)]
-pub(super) struct Ghost {
-    pub(super) own: Survival,
+pub(super) struct Ghost<P> {
+    pub(super) own: P,
     /// Pages in a block, as a power of 2.
     shift: u32,
     blocks: BlockTable,
@@ -52,11 +61,11 @@ pub(super) struct Ghost {
     pub(super) copies: u64,
 }
 
-impl Ghost {
+impl<P: Simulated> Ghost<P> {
     /// An empty ghost of this shape that follows `own`. The number of pages in a block is a power
     /// of 2.
     pub(super) fn new(
-        own: Survival,
+        own: P,
         &Context { logical_pages, pages_per_block, blocks, .. }: &Context,
     ) -> Self {
         Self {
@@ -93,7 +102,7 @@ impl Ghost {
     }
 
     /// Simulates a host write.
-    pub(super) fn write(&mut self, page: u32) {
+    pub(super) fn write(&mut self, page: u32, handle: u8) {
         let lpn = Lpn(page);
         let old = self.lies(page).map(|at| {
             let block = self.block_of(at);
@@ -101,7 +110,7 @@ impl Ghost {
             let next = self.open[usize::from(stream)].next;
             Place { bank: 0, block, stream, page: at & (self.pages() - 1), next }
         });
-        let stream = self.own.place(lpn, old);
+        let stream = self.own.place(lpn, old, handle);
         self.program(page, usize::from(stream));
         self.own.written(&mut (), lpn, 0);
     }
@@ -173,7 +182,7 @@ impl Ghost {
             now: 0,
         });
         self.copies += u64::from(block.valid);
-        let stream = usize::from(self.own.survivor_stream);
+        let stream = usize::from(self.own.copied());
         for at in victim.0 << self.shift..(victim.0 + 1) << self.shift {
             let page = self.owners[at as usize];
             if page == NONE || self.map[page as usize] != at {
