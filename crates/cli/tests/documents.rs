@@ -28,11 +28,12 @@ const TYPED: [&str; 11] = [
 ];
 
 /// Beginnings of lines that are not typed, and why.
-const NOT_TYPED: [(&str, &str); 8] = [
+const NOT_TYPED: [(&str, &str); 9] = [
     (
         "thermocline compare --device toshiba-tc58dvm72-64m --over-provisioning 14.2858% --workload s1",
         "it takes seconds",
     ),
+    ("thermocline compare drawn.csv", "another program draws the hints"),
     ("thermocline compare --trace hplajw.srt", "the trace is not free"),
     ("thermocline run --capacity 4TiB", "it fills four terabytes"),
     ("thermocline run --device solidigm-d7-p5520", "it writes thousands of gigabytes first"),
