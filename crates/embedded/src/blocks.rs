@@ -125,6 +125,11 @@ impl Block {
         self.set_stream(STAYS);
     }
 
+    /// It is kept until it is cleaned and erased.
+    pub(crate) fn is_to_empty(self) -> bool {
+        self.state() == State::Kept && !self.stays()
+    }
+
     /// It is kept as it is. What it holds from page `end` on never counts, which another block may say.
     pub(crate) fn keep(&mut self, end: u32) {
         self.set_state(State::Kept);
@@ -133,7 +138,7 @@ impl Block {
 
     /// Of a kept block that is to be cleaned: the page from which on nothing counts, if there is any.
     pub(crate) fn cut_from(self) -> Option<u32> {
-        let is_cut = self.state() == State::Kept && !self.stays() && self.opened != NO_END as u16;
+        let is_cut = self.is_to_empty() && self.opened != NO_END as u16;
         is_cut.then_some(self.opened.into())
     }
 

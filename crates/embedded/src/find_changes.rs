@@ -16,10 +16,13 @@ use super::{
 impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
     /// The number behind which areas of data may tell changes of the map that no page of the map has.
     fn looks_behind(&self) -> u64 {
+        if self.is_map_hurt && self.misses_map_page() { 0 } else { self.horizon }
+    }
+
+    /// Whether of a page of the map there is no copy.
+    pub(crate) fn misses_map_page(&self) -> bool {
         let pages = self.logical_pages.div_ceil(self.entries()) as usize;
-        let is_missing =
-            self.is_map_hurt && self.directory.iter().take(pages).any(|&at| at == NONE);
-        if is_missing { 0 } else { self.horizon }
+        self.directory.iter().take(pages).any(|&at| at == NONE)
     }
 
     /// The changes of the map that only the areas of data tell, if RAM has room for them.

@@ -199,9 +199,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             scan.is_map_damaged = oldest_cut < end || map.is_torn;
             self.find_lost_map_pages(scan, &map).await?;
             // A page of the map of which there is no other copy may be one of those that cannot be read: areas tell it again.
-            let pages = self.logical_pages.div_ceil(self.entries()) as usize;
-            let is_missing = self.directory.iter().take(pages).any(|&at| at == NONE);
-            self.is_map_hurt |= is_missing && !scan.is_tail;
+            self.is_map_hurt |= !scan.is_tail && self.misses_map_page();
         }
         Ok(())
     }

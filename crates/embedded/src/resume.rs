@@ -50,7 +50,6 @@
 
 use super::{
     Area, Block, Content, Error, Found, Ftl, Nand, bisync,
-    blocks::State,
     cache::{LOST, NONE},
     clean::Moved,
     log::{LANES, NOWHERE, SHARED},
@@ -118,10 +117,9 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             }
         }
         self.settle_map().await?;
-        let is_left = |home: &Block| home.state() == State::Kept && !home.stays();
         while self.before.is_none()
             && !self.nand.is_cached()
-            && self.blocks.iter().any(|&home| is_left(&home))
+            && self.blocks.iter().any(|home| home.is_to_empty())
         {
             // Nothing is erased before a number is on the chip that is greater than all that are hidden.
             let lane = self.lane(SHARED).await?;
@@ -148,8 +146,7 @@ impl<N: Nand, V: Victim, P: Placement> Ftl<'_, N, V, P> {
             self.clean_whole(block).await?;
         }
         for block in 0..self.shape.blocks {
-            let home = self.blocks[block as usize];
-            if home.state() == State::Kept && !home.stays() {
+            if self.blocks[block as usize].is_to_empty() {
                 self.clean_whole(block).await?;
             }
         }
