@@ -48,6 +48,17 @@ impl Context {
         }
     }
 
+    /// The same with one logical page, one page in a block and one bank at least, for what divides by them.
+    #[must_use]
+    pub fn without_zeros(&self) -> Self {
+        Self {
+            logical_pages: self.logical_pages.max(1),
+            pages_per_block: self.pages_per_block.max(1),
+            banks: self.banks.max(1),
+            ..self.clone()
+        }
+    }
+
     /// Distance between consecutive logical pages of one bank: the number of banks with static
     /// assignment, else 1.
     #[must_use]

@@ -169,12 +169,7 @@ impl Registered for HintsAdaptive {
 
     fn build(args: &Args, context: &Context) -> Result<Self, ParamError> {
         let hints = Handles::read(args, true)?.count() - 1;
-        let device = Context {
-            logical_pages: context.logical_pages.max(1),
-            pages_per_block: context.pages_per_block.max(1),
-            banks: context.banks.max(1),
-            ..context.clone()
-        };
+        let device = context.without_zeros();
         let built = Shape::new(&device).and_then(|shape| {
             match shape.suitable_handles(&device, hints.into()) {
                 0 => Err(String::from("too few spare blocks for two handles")),

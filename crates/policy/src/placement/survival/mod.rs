@@ -646,12 +646,7 @@ impl Registered for Survival {
         }
         let tries = p.duel && p.streams.is_none();
         within("hints", p.hints, 0..=if tries { MOST_HANDLES } else { 0 })?;
-        let device = Context {
-            logical_pages: context.logical_pages.max(1),
-            pages_per_block: context.pages_per_block.max(1),
-            banks: context.banks.max(1),
-            ..context.clone()
-        };
+        let device = context.without_zeros();
         let duel = if tries {
             duel::begin(&p, &device).map(Box::new)
         } else {
