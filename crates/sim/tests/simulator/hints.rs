@@ -2,15 +2,14 @@
 
 use thermocline_flash::{BufferOrder, WriteBuffer};
 use thermocline_sim::{
-    Clock, Device, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, SimError,
-    TraceMapping, run,
+    Clock, Device, Input, Job, PolicySpec, PreparedTrace, Progress, RunResult, SimError, run,
 };
 use thermocline_trace::{
     Op, Request, Source, TraceError,
     read::{ReadOptions, open},
 };
 
-use crate::common::Draws;
+use crate::common::{Draws, MAPPING};
 
 /// Pages of a tenant: some blocks.
 const REGION: u64 = 4096;
@@ -51,17 +50,9 @@ impl Source for Tenants {
 
 /// So many pages, in requests of `pages`.
 fn trace(written: u64, pages: u64, hinted: bool) -> PreparedTrace {
-    let mapping = TraceMapping {
-        page_size: 4096,
-        absolute: false,
-        written_only: false,
-        read_modify_write: true,
-        device_pages: 0,
-        sample: None,
-    };
     let left = written / pages;
     let mut tenants = Tenants { draws: Draws(7), pages, at: [0; 4], left, now: 0, hinted };
-    PreparedTrace::prepare(&mut tenants, "tenants", mapping, &Progress::default()).expect("a trace")
+    PreparedTrace::prepare(&mut tenants, "tenants", MAPPING, &Progress::default()).expect("a trace")
 }
 
 fn job<'a>(trace: &'a PreparedTrace, placement: &str) -> Job<'a> {
@@ -163,16 +154,8 @@ fn drawn(name: &str, seed: u64) -> PreparedTrace {
             Box::new(open(path, &ReadOptions::default()).expect("a trace of the corpus"))
         }
     };
-    let mapping = TraceMapping {
-        page_size: 4096,
-        absolute: false,
-        written_only: false,
-        read_modify_write: true,
-        device_pages: 0,
-        sample: None,
-    };
     let mut drawn = Drawn { source, draws: Draws(seed + 1000) };
-    PreparedTrace::prepare(&mut drawn, name, mapping, &Progress::default()).expect("a trace")
+    PreparedTrace::prepare(&mut drawn, name, MAPPING, &Progress::default()).expect("a trace")
 }
 
 /// Pages programmed for each that the host writes.

@@ -10,6 +10,8 @@ use thermocline_trace::{Op, Request, Source, TraceError};
 
 const NEVER: u32 = Future::NEVER;
 
+use crate::common::MAPPING;
+
 /// Requests given one by one.
 struct Given(Vec<Request>);
 
@@ -31,14 +33,7 @@ fn trace(ops: &[(Op, u64, u64)]) -> PreparedTrace {
         op,
         hint: 0,
     };
-    let mapping = TraceMapping {
-        page_size: 4096,
-        absolute: true,
-        written_only: false,
-        read_modify_write: true,
-        device_pages: 0,
-        sample: None,
-    };
+    let mapping = TraceMapping { absolute: true, ..MAPPING };
     let requests = (0..).zip(ops).map(request).collect();
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
         .expect("a trace")

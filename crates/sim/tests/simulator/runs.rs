@@ -7,6 +7,8 @@ use thermocline_sim::{
 };
 use thermocline_trace::{Op, Request, Source, TraceError};
 
+use crate::common::MAPPING;
+
 /// Requests given one by one.
 struct Given(Vec<Request>);
 
@@ -27,14 +29,7 @@ fn prepare(requests: Vec<Request>) -> Result<PreparedTrace, SimError> {
 }
 
 fn sampled(requests: Vec<Request>, sample: Option<Sampling>) -> Result<PreparedTrace, SimError> {
-    let mapping = TraceMapping {
-        page_size: 4096,
-        absolute: false,
-        written_only: false,
-        read_modify_write: true,
-        device_pages: 0,
-        sample,
-    };
+    let mapping = TraceMapping { sample, ..MAPPING };
     PreparedTrace::prepare(&mut Given(requests), "given", mapping, &Progress::default())
 }
 

@@ -25,6 +25,16 @@ pub const TIMING: Timing = Timing {
     hotness_scan_ns: 0,
 };
 
+/// Pages of 4 KiB, and no more of the device than the trace touches.
+pub const MAPPING: TraceMapping = TraceMapping {
+    page_size: 4096,
+    absolute: false,
+    written_only: false,
+    read_modify_write: true,
+    device_pages: 0,
+    sample: None,
+};
+
 /// Requests given one by one.
 pub struct Given(pub std::vec::IntoIter<Request>);
 
