@@ -15,49 +15,10 @@
 #include "layers.h"
 
 #if defined(LITTLEFS)
-#include "lfs.h"
+#include "littlefs.h"
 
 /* A file takes a block at least, and is rewritten from what changes to its end. */
 #define FILE_PAGES PAGES
-
-static int l_read(const struct lfs_config *c, lfs_block_t block, lfs_off_t off, void *into, lfs_size_t size)
-{
-    (void)c;
-    while (size > 0) {
-        lfs_size_t part = size < PAGE - off % PAGE ? size : PAGE - off % PAGE;
-        chip_read(block * PAGES + off / PAGE, off % PAGE, part, into);
-        into = (uint8_t *)into + part, off += part, size -= part;
-    }
-    return 0;
-}
-static int l_prog(const struct lfs_config *c, lfs_block_t block, lfs_off_t off, const void *from, lfs_size_t size)
-{
-    (void)c;
-    for (; size > 0; size -= PAGE, off += PAGE, from = (const uint8_t *)from + PAGE)
-        chip_program(block * PAGES + off / PAGE, from, NULL);
-    return 0;
-}
-static int l_erase(const struct lfs_config *c, lfs_block_t block)
-{
-    (void)c;
-    chip_erase(block);
-    return 0;
-}
-static int l_sync(const struct lfs_config *c)
-{
-    (void)c;
-    return 0;
-}
-
-static uint8_t read_buffer[PAGE], prog_buffer[PAGE], lookahead[BLOCKS / 8], file_buffer[PAGE];
-static const struct lfs_config config = {
-    .read = l_read, .prog = l_prog, .erase = l_erase, .sync = l_sync, .read_size = 64, .prog_size = PAGE,
-    .block_size = PAGES * PAGE, .block_count = BLOCKS, .block_cycles = 500, .cache_size = PAGE,
-    .lookahead_size = sizeof lookahead, .read_buffer = read_buffer, .prog_buffer = prog_buffer,
-    .lookahead_buffer = lookahead, .metadata_max = 4 * PAGE,
-};
-static const struct lfs_file_config file_config = {.buffer = file_buffer};
-static lfs_t lfs;
 
 static void begin(uint32_t pages)
 {
